@@ -1,0 +1,18 @@
+# Where the CUDA toolkit is: CUDA_HOME, else /usr/local/cuda, else .deps/cuda (made by scripts/setup from PyPI's wheels).
+# Gives tessera_cuda_headers (INTERFACE), TESSERA_CUDA_HOME, and TESSERA_NVCC (empty where there is no compiler).
+set(TESSERA_CUDA_HOME "" CACHE PATH "The CUDA toolkit; empty = look in CUDA_HOME, /usr/local/cuda, .deps/cuda")
+if(NOT TESSERA_CUDA_HOME)
+  foreach(candidate "$ENV{CUDA_HOME}" /usr/local/cuda ${PROJECT_SOURCE_DIR}/.deps/cuda)
+    if(candidate AND EXISTS ${candidate}/include/cuda.h)
+      set(TESSERA_CUDA_HOME ${candidate} CACHE PATH "The CUDA toolkit" FORCE)
+      break()
+    endif()
+  endforeach()
+endif()
+if(NOT EXISTS ${TESSERA_CUDA_HOME}/include/cuda.h)
+  message(FATAL_ERROR "No CUDA toolkit: set CUDA_HOME, or run scripts/setup, which fetches its headers and compiler into .deps/cuda")
+endif()
+message(STATUS "CUDA toolkit: ${TESSERA_CUDA_HOME}")
+add_library(tessera_cuda_headers INTERFACE)
+target_include_directories(tessera_cuda_headers SYSTEM INTERFACE ${TESSERA_CUDA_HOME}/include)
+find_program(TESSERA_NVCC nvcc PATHS ${TESSERA_CUDA_HOME}/bin NO_DEFAULT_PATH)
