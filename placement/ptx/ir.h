@@ -36,9 +36,9 @@ struct Diagnostic {
   std::string function;  // the kernel that it costs; empty = module level
 };
 
-// Index into a table; `none` where there is no such thing.
+// Index into a table; `no_index` where there is no such thing.
 using Index = std::uint32_t;
-inline constexpr Index none = std::numeric_limits<Index>::max();
+inline constexpr Index no_index = std::numeric_limits<Index>::max();
 
 enum class OperandKind : std::uint8_t {
   reg,          // ref = register; component = .x/.y/.z/.w of a vector register, else no_component
@@ -70,7 +70,7 @@ struct Operand {
   Type type = Type::none;                                        // immediates only
   bool negated = false;                                          // !p, and -reg / -sym where PTX allows it
   std::uint16_t child_count = 0;                                 // vector, list, compound, pair
-  Index ref = none;                                              // see OperandKind; first child for those with children
+  Index ref = no_index;                                              // see OperandKind; first child for those with children
   std::uint64_t value = 0;                                       // immediate bits, or offset (two's complement)
   bool operator==(const Operand&) const = default;
 };
@@ -81,8 +81,8 @@ struct Instr {
   std::uint16_t operand_count = 0;  // top-level operands only; children live elsewhere in Function::operands
   bool guarded = false;
   bool guard_negated = false;
-  Index guard = none;      // predicate register
-  Index name = none;       // Opcode::unknown only: Module::strings
+  Index guard = no_index;      // predicate register
+  Index name = no_index;       // Opcode::unknown only: Module::strings
   Index modifiers = 0;     // begin in Function::modifiers
   Index operands = 0;      // begin in Function::operands
   SourcePlace place;
@@ -90,7 +90,7 @@ struct Instr {
 
 // A name of several registers shares one declaration (.reg .b32 %r<100>).
 struct RegisterDecl {
-  Index name = none;            // Module::strings, without the number
+  Index name = no_index;            // Module::strings, without the number
   Type type = Type::none;
   std::uint8_t vector = 1;      // 1, 2, 4
   bool numbered = false;        // %r<N>: names are %r0 â€¦ %r(N-1)
@@ -111,7 +111,7 @@ enum class Linkage : std::uint8_t { internal, visible, external, weak, common };
 struct InitValue {
   enum class Kind : std::uint8_t { integer, real, address, masked_address } kind = Kind::integer;
   std::uint64_t bits = 0;        // integer or float bits; addend for addresses
-  Index symbol = none;           // Module::strings: name of a variable or function
+  Index symbol = no_index;           // Module::strings: name of a variable or function
   bool generic = false;          // generic(symbol)
   std::uint64_t mask = 0;        // masked_address: mask(symbol)
   bool operator==(const InitValue&) const = default;
@@ -125,7 +125,7 @@ struct PtrHint {  // .param .u64 .ptr .global .align 16 name
 };
 
 struct Variable {
-  Index name = none;
+  Index name = no_index;
   Space space = Space::global;
   Type type = Type::none;
   std::uint8_t vector = 1;
@@ -147,15 +147,15 @@ struct Variable {
 };
 
 struct Label {
-  Index name = none;
+  Index name = no_index;
   Index scope = 0;
-  Index target = none;  // index of the instruction that follows; == instrs.size() at the end; none = never placed
+  Index target = no_index;  // index of the instruction that follows; == instrs.size() at the end; no_index = never placed
   SourcePlace place;
 };
 
 struct Prototype {  // .callprototype, .calltargets, .branchtargets: all are named lists in the body
   enum class Kind : std::uint8_t { call_prototype, call_targets, branch_targets } kind = Kind::call_prototype;
-  Index name = none;
+  Index name = no_index;
   std::vector<Index> targets;  // functions (by string) or labels (by id), by kind
   std::vector<Variable> returns, params;
   bool noreturn = false;
@@ -178,7 +178,7 @@ struct Directive {  // .maxntid 256, 1, 1  .minnctapersm 2  .reqnctapercluster â
 };
 
 struct Function {
-  Index name = none;
+  Index name = no_index;
   bool is_entry = false;
   bool has_body = false;
   Linkage linkage = Linkage::internal;
