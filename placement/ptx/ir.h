@@ -64,14 +64,14 @@ inline constexpr std::uint8_t no_component = 0xff;
 
 struct Operand {
   OperandKind kind = OperandKind::sink;
-  BaseKind base_kind = BaseKind::none;                           // address only
-  SymbolSpace symbol_space = SymbolSpace::module_variable;       // variable, and address with a variable base
-  std::uint8_t component = no_component;                         // reg, special_reg: 0…3 = x y z w
-  Type type = Type::none;                                        // immediates only
-  bool negated = false;                                          // !p, and -reg / -sym where PTX allows it
-  std::uint16_t child_count = 0;                                 // vector, list, compound, pair
-  Index ref = no_index;                                              // see OperandKind; first child for those with children
-  std::uint64_t value = 0;                                       // immediate bits, or offset (two's complement)
+  BaseKind base_kind = BaseKind::none;                      // address only
+  SymbolSpace symbol_space = SymbolSpace::module_variable;  // variable, and address with a variable base
+  std::uint8_t component = no_component;                    // reg, special_reg: 0…3 = x y z w
+  Type type = Type::none;                                   // immediates only
+  bool negated = false;                                     // !p, and -reg / -sym where PTX allows it
+  std::uint16_t child_count = 0;                            // vector, list, compound, pair
+  Index ref = no_index;                                     // see OperandKind; first child for those with children
+  std::uint64_t value = 0;                                  // immediate bits, or offset (two's complement)
   bool operator==(const Operand&) const = default;
 };
 
@@ -81,8 +81,8 @@ struct Instr {
   std::uint16_t operand_count = 0;  // top-level operands only; children live elsewhere in Function::operands
   bool guarded = false;
   bool guard_negated = false;
-  Index guard = no_index;      // predicate register
-  Index name = no_index;       // Opcode::unknown only: Module::strings
+  Index guard = no_index;  // predicate register
+  Index name = no_index;   // Opcode::unknown only: Module::strings
   Index modifiers = 0;     // begin in Function::modifiers
   Index operands = 0;      // begin in Function::operands
   SourcePlace place;
@@ -90,12 +90,12 @@ struct Instr {
 
 // A name of several registers shares one declaration (.reg .b32 %r<100>).
 struct RegisterDecl {
-  Index name = no_index;            // Module::strings, without the number
+  Index name = no_index;  // Module::strings, without the number
   Type type = Type::none;
-  std::uint8_t vector = 1;      // 1, 2, 4
-  bool numbered = false;        // %r<N>: names are %r0 … %r(N-1)
+  std::uint8_t vector = 1;  // 1, 2, 4
+  bool numbered = false;    // %r<N>: names are %r0 … %r(N-1)
   std::uint32_t count = 1;
-  Index first = 0;              // its first register id; ids are dense per function
+  Index first = 0;  // its first register id; ids are dense per function
   Index scope = 0;
   SourcePlace place;
 };
@@ -109,11 +109,12 @@ enum class Linkage : std::uint8_t { internal, visible, external, weak, common };
 
 // One element of an initialiser, in order; gaps are zero.
 struct InitValue {
-  enum class Kind : std::uint8_t { integer, real, address, masked_address } kind = Kind::integer;
-  std::uint64_t bits = 0;        // integer or float bits; addend for addresses
-  Index symbol = no_index;           // Module::strings: name of a variable or function
-  bool generic = false;          // generic(symbol)
-  std::uint64_t mask = 0;        // masked_address: mask(symbol)
+  enum class Kind : std::uint8_t { integer, real, address, masked_address };
+  std::uint64_t bits = 0;   // integer or float bits (of the variable's type); addend for addresses
+  std::uint64_t mask = 0;   // masked_address: mask(symbol)
+  Index symbol = no_index;  // Module::strings: name of a variable or function
+  Kind kind = Kind::integer;
+  bool generic = false;  // generic(symbol)
   bool operator==(const InitValue&) const = default;
 };
 
@@ -130,14 +131,15 @@ struct Variable {
   Type type = Type::none;
   std::uint8_t vector = 1;
   Linkage linkage = Linkage::internal;
-  std::uint32_t align = 0;                 // 0 = natural
-  std::vector<std::uint64_t> dims;         // empty = scalar; 0 in front = unsized (extern [])
-  std::vector<InitValue> init;             // flattened in memory order; empty = none
-  PtrHint ptr;                             // parameters
-  bool managed = false;                    // .attribute(.managed)
-  std::string attributes;                  // other .attribute(...) text, verbatim
-  Index scope = 0;                         // function variables
-  std::uint32_t offset = 0;                // parameters: byte offset in the block; others: 0
+  std::uint32_t align = 0;          // 0 = natural
+  std::vector<std::uint64_t> dims;  // empty = scalar; 0 in front = unsized (extern [])
+  std::vector<InitValue> init;      // flattened in memory order; empty = none
+  std::string init_text;            // verbatim "{ field = value, … }" of .texref, .samplerref, .surfref
+  PtrHint ptr;                      // parameters
+  bool managed = false;             // .attribute(.managed)
+  std::string attributes;           // other .attribute(...) text, verbatim
+  Index scope = 0;                  // function variables
+  std::uint32_t offset = 0;         // parameters: byte offset in the block; others: 0
   SourcePlace place;
 
   // Elements × element size (vector included); 0 when unsized.
@@ -170,10 +172,10 @@ struct Marker {
   Index ref = 0;     // label, scope, register_decl, variable, prototype: its table; pragma and loc: Module::strings
 };
 
-struct Directive {  // .maxntid 256, 1, 1  .minnctapersm 2  .reqnctapercluster …
-  std::string name;                   // with the dot
+struct Directive {   // .maxntid 256, 1, 1  .minnctapersm 2  .reqnctapercluster …
+  std::string name;  // with the dot
   std::vector<std::uint64_t> values;
-  std::string text;                   // where values aren't numbers (.pragma "…")
+  std::string text;  // where values aren't numbers (.pragma "…")
   bool operator==(const Directive&) const = default;
 };
 
@@ -184,9 +186,9 @@ struct Function {
   Linkage linkage = Linkage::internal;
   bool noreturn = false;
   std::vector<Directive> directives;
-  std::vector<Variable> returns;     // .func only
-  std::vector<Variable> params;      // offsets filled by C layout
-  std::uint32_t param_bytes = 0;     // end of the last parameter, unpadded
+  std::vector<Variable> returns;  // .func only
+  std::vector<Variable> params;   // offsets filled by C layout. Old .func: space reg, and a RegisterDecl of the same name (no marker)
+  std::uint32_t param_bytes = 0;  // end of the last parameter, unpadded
   SourcePlace place;
 
   std::vector<Instr> instrs;
@@ -194,13 +196,14 @@ struct Function {
   std::vector<Operand> operands;
   std::vector<RegisterDecl> register_decls;
   std::vector<Register> registers;
-  std::vector<Variable> variables;   // declared in the body: .shared, .local, .param, .global, .const
+  std::vector<Variable> variables;  // declared in the body: .shared, .local, .param, .global, .const
   std::vector<Label> labels;
   std::vector<Prototype> prototypes;
   std::vector<Index> scope_parents;  // scope 0 is the body
   std::vector<Marker> markers;       // sorted by `before`, text order within
 
-  bool broken = false;               // a statement of it could not be parsed: see the diagnostics
+  bool broken = false;        // a statement of it could not be parsed: see the diagnostics
+  bool body_skipped = false;  // has_body, but ParseOptions left it out
 
   [[nodiscard]] std::span<const Modifier> modifiers_of(const Instr& i) const { return {modifiers.data() + i.modifiers, i.modifier_count}; }
   [[nodiscard]] std::span<const Operand> operands_of(const Instr& i) const { return {operands.data() + i.operands, i.operand_count}; }
@@ -220,14 +223,17 @@ struct Module {
   std::uint16_t version_major = 0, version_minor = 0;  // .version 9.0
   std::vector<std::string> targets;                    // "sm_90a", "debug", "texmode_independent"
   std::uint8_t address_size = 64;
-  std::vector<std::string> strings;                    // interned; index 0 is ""
-  std::vector<Variable> variables;                     // module scope, text order
-  std::vector<Function> functions;                     // definitions and declarations, text order
-  std::vector<std::string> unknown_modifiers;          // text without the dot; see modifier_text
+  std::vector<std::string> strings;                          // interned; index 0 is ""
+  std::vector<Variable> variables;                           // module scope, text order
+  std::vector<Function> functions;                           // definitions and declarations, text order
+  std::vector<std::string> unknown_modifiers;                // text without the dot; see modifier_text
   std::vector<std::pair<std::uint32_t, std::string>> files;  // .file
-  std::vector<std::string> passthrough;                // module-level text kept verbatim (.section …, .alias …)
-  struct Order { enum class Kind : std::uint8_t { variable, function } kind; Index index; };
-  std::vector<Order> order;                            // text order of variables and functions
+  std::vector<std::string> passthrough;                      // module-level text kept verbatim (.section …, .alias …, .pragma …)
+  struct Order {
+    enum class Kind : std::uint8_t { variable, function, text } kind;
+    Index index;
+  };
+  std::vector<Order> order;  // text order of variables, functions and passthrough
   std::vector<Diagnostic> diagnostics;
 
   [[nodiscard]] std::string_view text(Index string) const { return strings[string]; }

@@ -34,8 +34,18 @@ enum class Type : std::uint8_t {
 
 enum class Space : std::uint8_t {
   generic,  // none was written
-  reg, sreg, const_, global, local, param, shared, tex,
-  shared_cta, shared_cluster, param_entry, param_func,
+  reg,
+  sreg,
+  const_,
+  global,
+  local,
+  param,
+  shared,
+  tex,
+  shared_cta,
+  shared_cluster,
+  param_entry,
+  param_func,
 };
 
 enum class SpecialReg : std::uint8_t {
@@ -80,14 +90,16 @@ struct OpcodeRow {
 [[nodiscard]] unsigned components_of(SpecialReg reg);
 [[nodiscard]] unsigned bits_of(SpecialReg reg);
 
-[[nodiscard]] Opcode find_opcode(std::string_view text);            // Opcode::unknown when there is none
+[[nodiscard]] Opcode find_opcode(std::string_view text);  // Opcode::unknown when there is none
 [[nodiscard]] std::optional<Modifier> find_modifier(std::string_view text);
-[[nodiscard]] SpecialReg find_special_reg(std::string_view text);   // with the %
-[[nodiscard]] Type type_of_modifier(Modifier modifier);             // Type::none when it isn't a type
-[[nodiscard]] Space space_of_modifier(Modifier modifier);           // Space::generic when it isn't a space
+[[nodiscard]] SpecialReg find_special_reg(std::string_view text);  // with the %
+[[nodiscard]] Type find_type(std::string_view text);               // "f32"; Type::none when there is none
+[[nodiscard]] Type type_of_modifier(Modifier modifier);            // Type::none when it isn't a type
+[[nodiscard]] Space space_of_modifier(Modifier modifier);          // Space::generic when it isn't a space
 
 [[nodiscard]] constexpr bool is_float(Type t) {
-  return t == Type::f16 || t == Type::f16x2 || t == Type::bf16 || t == Type::bf16x2 || t == Type::f32 || t == Type::f64 || t == Type::tf32 || t == Type::f32x2;
+  return t == Type::f16 || t == Type::f16x2 || t == Type::bf16 || t == Type::bf16x2 || t == Type::f32 || t == Type::f64 ||
+         t == Type::tf32 || t == Type::f32x2;
 }
 [[nodiscard]] constexpr bool is_signed(Type t) {
   return t == Type::s8 || t == Type::s16 || t == Type::s32 || t == Type::s64 || t == Type::s16x2;
