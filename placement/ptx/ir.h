@@ -41,7 +41,7 @@ using Index = std::uint32_t;
 inline constexpr Index no_index = std::numeric_limits<Index>::max();
 
 enum class OperandKind : std::uint8_t {
-  reg,          // ref = register; component = .x/.y/.z/.w of a vector register, else no_component
+  reg,          // ref = register; component = .x/.y/.z/.w of a vector register, else no_component; value = added offset (%r1+4: rare)
   special_reg,  // ref = SpecialReg; component likewise (%tid.x)
   immediate,    // value = 64-bit two's complement; `type` says how it was written (s64, u64)
   float_imm,    // value = the bits; type f32 (0f…) or f64 (0d… and decimal)
@@ -61,12 +61,14 @@ enum class BaseKind : std::uint8_t { none, reg, variable, immediate };
 enum class SymbolSpace : std::uint8_t { module_variable, function_variable, parameter, return_parameter };
 
 inline constexpr std::uint8_t no_component = 0xff;
+// A lane selector of a video instruction (%r1.b3, %r2.h10): its text stands in Operand::value, first character in the low byte.
+inline constexpr std::uint8_t selector_component = 4;
 
 struct Operand {
   OperandKind kind = OperandKind::sink;
   BaseKind base_kind = BaseKind::none;                      // address only
   SymbolSpace symbol_space = SymbolSpace::module_variable;  // variable, and address with a variable base
-  std::uint8_t component = no_component;                    // reg, special_reg: 0…3 = x y z w
+  std::uint8_t component = no_component;                    // reg, special_reg: 0…3 = x y z w, or selector_component
   Type type = Type::none;                                   // immediates only
   bool negated = false;                                     // !p, and -reg / -sym where PTX allows it
   std::uint16_t child_count = 0;                            // vector, list, compound, pair
@@ -161,6 +163,7 @@ struct Prototype {  // .callprototype, .calltargets, .branchtargets: all are nam
   std::vector<Index> targets;  // functions (by string) or labels (by id), by kind
   std::vector<Variable> returns, params;
   bool noreturn = false;
+  Index scope = 0;
   SourcePlace place;
 };
 

@@ -1,0 +1,438 @@
+#include "placement/ptx/print.h"
+
+#include <fmt/core.h>
+
+#include <iterator>
+#include <string_view>
+
+namespace tessera::ptx {
+namespace {
+
+constexpr std::string_view component_letters = "xyzw";
+
+class Printer {
+ public:
+  Printer(const Module& module, std::string& out) : m_(module), out_(out) {}
+
+  void module();
+  void instr(const Function& f, const Instr& i);
+  void operand(const Function& f, const Operand& o);
+
+ private:
+  void number(std::uint64_t value) { fmt::format_to(std::back_inserter(out_), "{}", value); }
+  void text(Index string) { out_ += m_.strings[string]; }
+  void linkage(Linkage l);
+  void variable(const Variable& v);
+  void initialiser(const Variable& v);
+  void initial_value(const Variable& v, const InitValue& value);
+  void parameters(const std::vector<Variable>& list);
+  void directives(const Function& f);
+  void function(const Function& f);
+  void body(const Function& f);
+  void marker(const Function& f, const Marker& marker, unsigned& depth);
+  void register_decl(const RegisterDecl& decl);
+  void prototype(const Function& f, const Prototype& p);
+  void register_name(const Function& f, Index reg);
+  void immediate(const Operand& o);
+  void offset(std::uint64_t value);
+  void address(const Function& f, const Operand& o);
+  void children(const Function& f, const Operand& o, std::string_view open, std::string_view between, std::string_view close);
+  void indent(unsigned depth) { out_.append(depth, '\t'); }
+
+  const Module& m_;
+  std::string& out_;
+};
+
+void Printer::module() {
+  out_ += fmt::format(".version {}.{}\n", m_.version_major, m_.version_minor);
+  for (std::size_t i = 0; i < m_.targets.size(); ++i) {
+    out_ += i == 0 ? ".target " : ", ";
+    out_ += m_.targets[i];
+  }
+  if (!m_.targets.empty()) out_ += '\n';
+  if (m_.address_size != 64 || m_.version_major > 2 || (m_.version_major == 2 && m_.version_minor > 2)) {
+    out_ += fmt::format(".address_size {}\n", m_.address_size);
+  }
+  for (const auto& [index, path] : m_.files) out_ += fmt::format(".file {} \"{}\"\n", index, path);
+  for (const Module::Order& o : m_.order) {
+    switch (o.kind) {
+      case Module::Order::Kind::variable:
+        variable(m_.variables[o.index]);
+        out_ += ";\n";
+        break;
+      case Module::Order::Kind::function:
+        function(m_.functions[o.index]);
+        break;
+      case Module::Order::Kind::text:
+        out_ += m_.passthrough[o.index];
+        out_ += '\n';
+        break;
+    }
+  }
+}
+
+void Printer::linkage(Linkage l) {
+  switch (l) {
+    case Linkage::internal:
+      break;
+    case Linkage::visible:
+      out_ += ".visible ";
+      break;
+    case Linkage::external:
+      out_ += ".extern ";
+      break;
+    case Linkage::weak:
+      out_ += ".weak ";
+      break;
+    case Linkage::common:
+      out_ += ".common ";
+      break;
+  }
+}
+
+void Printer::variable(const Variable& v) {
+  linkage(v.linkage);
+  out_ += '.';
+  if (v.attributes.starts_with("const[")) {
+    out_ += v.attributes;
+  } else {
+    out_ += text_of(v.space);
+    if (!v.attributes.empty()) out_ += fmt::format(" .attribute({})", v.attributes);
+  }
+  if (v.managed) out_ += " .attribute(.managed)";
+  if (v.align != 0) out_ += fmt::format(" .align {}", v.align);
+  if (v.vector > 1) out_ += fmt::format(" .v{}", v.vector);
+  out_ += " .";
+  out_ += text_of(v.type);
+  if (v.ptr.present) {
+    out_ += " .ptr";
+    if (v.ptr.space != Space::generic) (out_ += " .") += text_of(v.ptr.space);
+    if (v.ptr.align != 0) out_ += fmt::format(" .align {}", v.ptr.align);
+  }
+  out_ += ' ';
+  text(v.name);
+  for (std::size_t d = 0; d < v.dims.size(); ++d) {
+    out_ += '[';
+    if (v.dims[d] != 0 || d != 0) number(v.dims[d]);
+    out_ += ']';
+  }
+  initialiser(v);
+}
+
+void Printer::initialiser(const Variable& v) {
+  if (!v.init_text.empty()) {
+    out_ += " = ";
+    out_ += v.init_text;
+    return;
+  }
+  if (v.init.empty()) return;
+  const bool list = !v.dims.empty() || v.vector > 1;
+  out_ += list ? " = {" : " = ";
+  for (std::size_t i = 0; i < v.init.size(); ++i) {
+    if (i != 0) out_ += ", ";
+    initial_value(v, v.init[i]);
+  }
+  if (list) out_ += '}';
+}
+
+void Printer::initial_value(const Variable& v, const InitValue& value) {
+  switch (value.kind) {
+    case InitValue::Kind::integer:
+      number(value.bits);
+      return;
+    case InitValue::Kind::real:
+      out_ += v.type == Type::f32 ? fmt::format("0f{:08X}", value.bits) : fmt::format("0d{:016X}", value.bits);
+      return;
+    case InitValue::Kind::address:
+    case InitValue::Kind::masked_address:
+      break;
+  }
+  const bool masked = value.kind == InitValue::Kind::masked_address;
+  if (masked) out_ += fmt::format("0x{:x}(", value.mask);
+  if (value.generic) out_ += "generic(";
+  text(value.symbol);
+  if (value.generic) out_ += ')';
+  offset(value.bits);
+  if (masked) out_ += ')';
+}
+
+void Printer::parameters(const std::vector<Variable>& list) {
+  out_ += '(';
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (i != 0) out_ += ", ";
+    variable(list[i]);
+  }
+  out_ += ')';
+}
+
+void Printer::directives(const Function& f) {
+  for (const Directive& d : f.directives) {
+    out_ += ' ';
+    out_ += d.name;
+    for (std::size_t i = 0; i < d.values.size(); ++i) out_ += fmt::format("{}{}", i == 0 ? " " : ", ", d.values[i]);
+    if (!d.text.empty()) {
+      if (d.text[0] != '(') out_ += ' ';
+      out_ += d.text;
+      if (d.text[0] == '"') out_ += ';';
+    }
+  }
+  if (f.noreturn) out_ += " .noreturn";
+}
+
+void Printer::function(const Function& f) {
+  linkage(f.linkage);
+  out_ += f.is_entry ? ".entry " : ".func ";
+  if (!f.returns.empty()) {
+    parameters(f.returns);
+    out_ += ' ';
+  }
+  text(f.name);
+  parameters(f.params);
+  directives(f);
+  if (!f.has_body) {
+    out_ += ";\n";
+    return;
+  }
+  out_ += "\n{\n";
+  body(f);
+  out_ += "}\n";
+}
+
+void Printer::body(const Function& f) {
+  unsigned depth = 1;
+  std::size_t next = 0;
+  for (Index i = 0; i <= f.instrs.size(); ++i) {
+    for (; next < f.markers.size() && f.markers[next].before == i; ++next) marker(f, f.markers[next], depth);
+    if (i == f.instrs.size()) break;
+    indent(depth);
+    instr(f, f.instrs[i]);
+    out_ += '\n';
+  }
+}
+
+void Printer::marker(const Function& f, const Marker& marker, unsigned& depth) {
+  constexpr unsigned deepest_indent = 16;
+  if (marker.kind == MarkerKind::scope_close && depth > 1) --depth;
+  if (marker.kind != MarkerKind::label && marker.kind != MarkerKind::prototype) indent(std::min(depth, deepest_indent));
+  switch (marker.kind) {
+    case MarkerKind::label:
+      text(f.labels[marker.ref].name);
+      out_ += ":\n";
+      break;
+    case MarkerKind::scope_open:
+      ++depth;
+      out_ += "{\n";
+      break;
+    case MarkerKind::scope_close:
+      out_ += "}\n";
+      break;
+    case MarkerKind::register_decl:
+      register_decl(f.register_decls[marker.ref]);
+      break;
+    case MarkerKind::variable_decl:
+      variable(f.variables[marker.ref]);
+      out_ += ";\n";
+      break;
+    case MarkerKind::prototype:
+      prototype(f, f.prototypes[marker.ref]);
+      break;
+    case MarkerKind::pragma:
+      out_ += fmt::format(".pragma {};\n", m_.strings[marker.ref]);
+      break;
+    case MarkerKind::loc:
+      out_ += fmt::format(".loc {}\n", m_.strings[marker.ref]);
+      break;
+  }
+}
+
+void Printer::register_decl(const RegisterDecl& decl) {
+  out_ += ".reg ";
+  if (decl.vector > 1) out_ += fmt::format(".v{} ", decl.vector);
+  out_ += fmt::format(".{} {}", text_of(decl.type), m_.strings[decl.name]);
+  if (decl.numbered) out_ += fmt::format("<{}>", decl.count);
+  out_ += ";\n";
+}
+
+void Printer::prototype(const Function& f, const Prototype& p) {
+  text(p.name);
+  out_ += ": ";
+  if (p.kind == Prototype::Kind::call_prototype) {
+    out_ += ".callprototype ";
+    parameters(p.returns);
+    out_ += " _ ";
+    parameters(p.params);
+    if (p.noreturn) out_ += " .noreturn";
+  } else {
+    out_ += p.kind == Prototype::Kind::call_targets ? ".calltargets " : ".branchtargets ";
+    for (std::size_t i = 0; i < p.targets.size(); ++i) {
+      if (i != 0) out_ += ", ";
+      text(p.kind == Prototype::Kind::call_targets ? p.targets[i] : f.labels[p.targets[i]].name);
+    }
+  }
+  out_ += ";\n";
+}
+
+void Printer::instr(const Function& f, const Instr& i) {
+  if (i.guarded) {
+    out_ += i.guard_negated ? "@!" : "@";
+    register_name(f, i.guard);
+    out_ += ' ';
+  }
+  out_ += m_.opcode_text(i);
+  for (Modifier m : f.modifiers_of(i)) {
+    out_ += '.';
+    out_ += m_.modifier_text(m);
+  }
+  bool first = true;
+  for (const Operand& o : f.operands_of(i)) {
+    out_ += first ? " " : ", ";
+    first = false;
+    operand(f, o);
+  }
+  out_ += ';';
+}
+
+void Printer::register_name(const Function& f, Index reg) {
+  const RegisterDecl& decl = f.decl_of(reg);
+  text(decl.name);
+  if (decl.numbered) number(f.registers[reg].number);
+}
+
+void Printer::operand(const Function& f, const Operand& o) {
+  if (o.negated) out_ += o.kind == OperandKind::reg && f.decl_of(o.ref).type == Type::pred ? '!' : '-';
+  switch (o.kind) {
+    case OperandKind::reg:
+    case OperandKind::special_reg:
+      if (o.kind == OperandKind::reg)
+        register_name(f, o.ref);
+      else
+        out_ += text_of(static_cast<SpecialReg>(o.ref));
+      if (o.component == selector_component) {
+        out_ += '.';
+        for (std::uint64_t letters = o.value; letters != 0; letters >>= 8U) out_ += static_cast<char>(letters & 0xffU);
+      } else if (o.component != no_component) {
+        (out_ += '.') += component_letters[o.component];
+      }
+      if (o.component != selector_component) offset(o.value);
+      return;
+    case OperandKind::immediate:
+    case OperandKind::float_imm:
+      immediate(o);
+      return;
+    case OperandKind::variable:
+      text(m_.variable_of(f, o).name);
+      offset(o.value);
+      return;
+    case OperandKind::function:
+      text(m_.functions[o.ref].name);
+      return;
+    case OperandKind::label:
+      text(f.labels[o.ref].name);
+      return;
+    case OperandKind::proto:
+      text(f.prototypes[o.ref].name);
+      return;
+    case OperandKind::address:
+      out_ += '[';
+      address(f, o);
+      out_ += ']';
+      return;
+    case OperandKind::vector:
+      children(f, o, "{", ", ", "}");
+      return;
+    case OperandKind::list:
+      children(f, o, "(", ", ", ")");
+      return;
+    case OperandKind::pair:
+      children(f, o, "", "|", "");
+      return;
+    case OperandKind::compound:
+      children(f, o, "[", ", ", "]");
+      return;
+    case OperandKind::sink:
+      out_ += '_';
+      return;
+  }
+}
+
+void Printer::children(const Function& f, const Operand& o, std::string_view open, std::string_view between, std::string_view close) {
+  out_ += open;
+  bool first = true;
+  for (const Operand& child : f.children_of(o)) {
+    if (!first) out_ += between;
+    if (first && o.kind == OperandKind::compound)
+      address(f, child);
+    else
+      operand(f, child);
+    first = false;
+  }
+  out_ += close;
+}
+
+void Printer::address(const Function& f, const Operand& o) {
+  switch (o.base_kind) {
+    case BaseKind::reg:
+      register_name(f, o.ref);
+      if (o.component != no_component) (out_ += '.') += component_letters[o.component];
+      break;
+    case BaseKind::variable:
+      text(m_.variable_of(f, o).name);
+      break;
+    case BaseKind::immediate:
+    case BaseKind::none:
+      number(o.value);
+      return;
+  }
+  offset(o.value);
+}
+
+void Printer::offset(std::uint64_t value) {
+  if (value == 0) return;
+  const auto as_signed = static_cast<std::int64_t>(value);
+  out_ += as_signed < 0 ? '-' : '+';
+  number(as_signed < 0 ? 0 - value : value);
+}
+
+void Printer::immediate(const Operand& o) {
+  switch (o.type) {
+    case Type::f32:
+      out_ += fmt::format("0f{:08X}", o.value);
+      return;
+    case Type::f64:
+      out_ += fmt::format("0d{:016X}", o.value);
+      return;
+    case Type::u64:
+      number(o.value);
+      out_ += 'U';
+      return;
+    default:
+      if (static_cast<std::int64_t>(o.value) < 0) {
+        out_ += '-';
+        number(0 - o.value);
+      } else {
+        number(o.value);
+      }
+  }
+}
+
+}  // namespace
+
+std::string print(const Module& module) {
+  std::string out;
+  Printer{module, out}.module();
+  return out;
+}
+
+std::string print_instr(const Module& module, const Function& function, const Instr& instr) {
+  std::string out;
+  Printer{module, out}.instr(function, instr);
+  return out;
+}
+
+std::string print_operand(const Module& module, const Function& function, const Operand& operand) {
+  std::string out;
+  Printer{module, out}.operand(function, operand);
+  return out;
+}
+
+}  // namespace tessera::ptx
