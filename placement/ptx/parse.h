@@ -40,7 +40,7 @@ struct EntryIndex {
   std::uint32_t line = 0;          // of `begin`
 };
 
-// In text order. Far faster than parse(); for choosing what to parse.
+// In text order; an unclosed body runs to the end of the text. Far faster than parse(): for choosing what to parse.
 [[nodiscard]] std::vector<EntryIndex> index_entries(std::string_view text);
 
 }  // namespace tessera::ptx
