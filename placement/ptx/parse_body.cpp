@@ -93,6 +93,7 @@ bool Parser::body_statement() {
         return false;
       }
       const std::string_view word = c_.dot_word();
+      if (word.empty()) return fail("a directive");
       c_.skip_space();
       return body_directive(word);
     }
