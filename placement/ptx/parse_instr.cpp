@@ -57,7 +57,10 @@ bool Parser::guard(Instr& i) {
 bool Parser::opcode_and_modifiers(Instr& i) {
   const char* begin = c_.at;
   if (!is(*begin, char_class::name_start)) return fail("an opcode");
-  while (is(*c_.at, char_class::opcode) || (c_.at[0] == ':' && c_.at[1] == ':')) c_.at += *c_.at == ':' ? 2 : 1;
+  for (;; c_.at += 2) {
+    while (is(*c_.at, char_class::opcode)) ++c_.at;
+    if (c_.at[0] != ':' || c_.at[1] != ':') break;
+  }
   const std::string_view text{begin, static_cast<std::size_t>(c_.at - begin)};
   if (text.empty()) return fail("an opcode");
   auto [chunk, fresh] = chunks_.insert(text, {});
@@ -69,7 +72,8 @@ bool Parser::opcode_and_modifiers(Instr& i) {
   i.name = chunk.name;
   i.modifiers = static_cast<Index>(f.modifiers.size());
   i.modifier_count = chunk.count;
-  for (Index m = chunk.first; m < chunk.first + chunk.count; ++m) f.modifiers.push_back(chunk_modifiers_[m]);
+  const auto first = chunk_modifiers_.begin() + chunk.first;
+  f.modifiers.insert(f.modifiers.end(), first, first + chunk.count);
   if (*c_.at == '[') {
     c_.skip_space();
   } else {
@@ -152,7 +156,7 @@ bool Parser::operands(Instr& i) {
       if (o.kind == OperandKind::variable && !o.negated) element_to_address(o);
     }
   }
-  for (const Operand& o : stack_) append_operand(o);
+  append_operands(0);
   return true;
 }
 
@@ -161,9 +165,14 @@ void Parser::element_to_address(Operand& o) {
   o.base_kind = BaseKind::variable;
 }
 
-void Parser::append_operand(const Operand& o) {
-  if (o.kind == OperandKind::label) label_operands_.push_back(static_cast<Index>(function_->operands.size()));
-  function_->operands.push_back(o);
+// The operands on stack_ from `first` on go to where they stay.
+void Parser::append_operands(std::size_t first) {
+  auto& all = function_->operands;
+  const auto begin = static_cast<Index>(all.size() - first);
+  for (std::size_t k = first; k < stack_.size(); ++k) {
+    if (stack_[k].kind == OperandKind::label) label_operands_.push_back(begin + static_cast<Index>(k));
+  }
+  all.insert(all.end(), stack_.begin() + static_cast<std::ptrdiff_t>(first), stack_.end());
 }
 
 // One operand, left on stack_; a|b makes a pair of two.
@@ -206,8 +215,27 @@ bool Parser::simple_operand(unsigned depth) {
   return fail("an operand");
 }
 
+// The common case of an integer: decimal digits alone.
+bool Parser::plain_number(std::uint64_t& value) {
+  constexpr std::ptrdiff_t most_digits = 18;
+  const char* p = c_.at;
+  value = 0;
+  for (; is(*p, char_class::digit); ++p) value = value * 10 + static_cast<unsigned>(*p - '0');
+  if (p - c_.at > most_digits || (*c_.at == '0' && p - c_.at > 1)) return false;
+  if (*p != ',' && *p != ';' && *p != ']' && *p != '}') return false;
+  c_.at = p;
+  return true;
+}
+
 bool Parser::immediate_operand() {
   Constant c;
+  if (std::uint64_t value = 0; is(*c_.at, char_class::digit) && plain_number(value)) {
+    Operand& o = stack_.emplace_back();
+    o.kind = OperandKind::immediate;
+    o.type = Type::s64;
+    o.value = value;
+    return true;
+  }
   if (!constant(Binding::bit_xor, c)) return false;
   Operand o;
   o.kind = c.floating() ? OperandKind::float_imm : OperandKind::immediate;
@@ -354,7 +382,7 @@ bool Parser::make_parent(OperandKind kind, std::size_t first) {
   parent.kind = kind;
   parent.ref = static_cast<Index>(function_->operands.size());
   parent.child_count = static_cast<std::uint16_t>(count);
-  for (std::size_t k = first; k < stack_.size(); ++k) append_operand(stack_[k]);
+  append_operands(first);
   stack_.resize(first);
   stack_.push_back(parent);
   return true;
@@ -429,7 +457,7 @@ bool Parser::address_offset(Operand& o) {
     const bool minus = *c_.at == '-';
     c_.take(*c_.at);
     Constant term;
-    if (!constant(Binding::product, term)) return false;
+    if ((!is(*c_.at, char_class::digit) || !plain_number(term.bits)) && !constant(Binding::product, term)) return false;
     if (term.floating()) return fail("an integer offset");
     o.value = minus ? o.value - term.bits : o.value + term.bits;
   }

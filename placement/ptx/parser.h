@@ -125,6 +125,7 @@ class Parser {
   bool operands(Instr& i);
   bool operand(unsigned depth);
   bool simple_operand(unsigned depth);
+  bool plain_number(std::uint64_t& value);
   bool immediate_operand();
   bool named_operand(bool negated);
   bool name_as_operand(std::string_view text, SourcePlace place, Operand& o);
@@ -135,7 +136,7 @@ class Parser {
   bool address_offset(Operand& o);
   bool array_index(Operand& o);
   bool make_parent(OperandKind kind, std::size_t first_child);
-  void append_operand(const Operand& o);
+  void append_operands(std::size_t first);
   static void element_to_address(Operand& o);
 
   struct ModuleName {
