@@ -132,6 +132,7 @@ void Builder::connect() {
       else
         block.exits = true;
     }
+    if (e.ends && e.targets.empty() && !e.falls_through) block.exits = true;  // a broken function's branch to nowhere
     if (!e.falls_through) continue;
     if (block.end < count)
       add_edge(b, b + 1);

@@ -1,6 +1,7 @@
 // index_entries(): where the bodies are, found by braces alone.
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "placement/ptx/lexer.h"
 #include "placement/ptx/parse.h"
@@ -14,6 +15,13 @@ constexpr std::array<bool, 256> stops_body = [] {
   for (char c : {'{', '}', '/', '"'}) table[static_cast<unsigned char>(c)] = true;
   return table;
 }();
+
+bool ends_header(std::string_view word) {
+  for (std::string_view known : {"file", "section", "global", "const", "shared", "local", "tex", "loc"}) {
+    if (word == known) return true;
+  }
+  return false;
+}
 
 class Scanner {
  public:
@@ -38,7 +46,7 @@ class Scanner {
   }
   void forget() {
     pending_ = {};
-    begun_ = in_header_ = false;
+    begun_ = in_header_ = in_pragma_ = false;
   }
   void begin() {
     if (begun_) return;
@@ -53,6 +61,7 @@ class Scanner {
   std::uint32_t line_ = 1;
   bool begun_ = false;      // a linkage word, .entry or .func was met
   bool in_header_ = false;  // .entry or .func was met
+  bool in_pragma_ = false;
   EntryIndex pending_;
   std::vector<EntryIndex> found_;
 };
@@ -74,6 +83,8 @@ void Scanner::step() {
       parentheses_ -= parentheses_ > 0 ? 1 : 0;
       break;
     case ';':
+      if (std::exchange(in_pragma_, false)) break;
+      [[fallthrough]];
     case '}':
       forget();
       parentheses_ = 0;
@@ -88,8 +99,9 @@ void Scanner::word() {
   const std::size_t end = name_end(at_ + 1);
   const std::string_view text = text_.substr(at_ + 1, end - at_ - 1);
   const bool function = text == "entry" || text == "func";
+  if (in_header_ && parentheses_ == 0 && !pending_.name.empty() && ends_header(text)) forget();  // a declaration without ';'
   if (function || text == "visible" || text == "weak" || text == "extern") {
-    if (in_header_) forget();  // a declaration without ';'
+    if (in_header_) forget();
     begin();
     if (function) {
       in_header_ = true;
@@ -97,6 +109,7 @@ void Scanner::word() {
       pending_.is_entry = text == "entry";
     }
   }
+  in_pragma_ = in_header_ && text == "pragma";  // its ';' doesn't end the header
   at_ = end;
 }
 

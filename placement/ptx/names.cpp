@@ -35,6 +35,9 @@ void FunctionNames::close_scope() {
 
 bool FunctionNames::declare(std::string_view name, LocalName what) {
   const Index scope = open_.back().scope;
+  std::uint32_t number = 0;
+  const Numbered* numbered = find_numbered(name, number);
+  if (numbered != nullptr && numbered->scope == scope) return false;
   Plain& entry = plain_.insert(name, {}).first;
   if (entry.what.kind != LocalName::Kind::none && entry.scope == scope) return false;
   undo_.push_back({name, false, entry, no_index});
@@ -60,14 +63,12 @@ const FunctionNames::Numbered* FunctionNames::find_numbered(std::string_view nam
   std::size_t digits_at = name.size();
   while (digits_at > 0 && is(name[digits_at - 1], char_class::digit)) --digits_at;
   if (digits_at == name.size()) return nullptr;
-  // %r007 is no name of %r<8>. A prefix may itself end in digits: %r1<4> gives %r10 to %r13, so that each split is tried.
-  const std::size_t last = name.size() - 1;
+  // Zeros in front don't matter: %r07 is %r7. A prefix may itself end in digits: %r1<4> gives %r10 to %r13, so that each split is tried.
   std::uint64_t value = 0;
   std::uint64_t weight = 1;
-  for (std::size_t split = last + 1; split-- > digits_at && weight < 10'000'000'000U; weight *= 10) {
+  for (std::size_t split = name.size(); split-- > digits_at && weight < 10'000'000'000U; weight *= 10) {
     value += weight * static_cast<unsigned>(name[split] - '0');
     if (split != digits_at && !digit_prefixes_) continue;
-    if (name[split] == '0' && split != last) continue;
     const Index* head = heads_.find(name.substr(0, split));
     if (head == nullptr) continue;
     for (Index at = *head; at != no_index; at = numbered_[at].outer) {

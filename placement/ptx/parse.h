@@ -22,6 +22,7 @@ namespace tessera::ptx {
 
 struct ParseOptions {
   // Bodies are read only of functions so named; others get their signature, and Function::body_skipped. Empty = all bodies.
+  // (Before PTX 1.4 a kernel's parameters stood in its body, and are skipped with it.)
   std::span<const std::string_view> only_bodies_of = {};
   // Diagnostics kept per function; `broken` is set whether or not one was kept.
   std::size_t diagnostics_per_function = 16;

@@ -33,7 +33,7 @@ bool Parser::declare_parameters(const std::vector<Variable>& list, LocalName::Ki
     if (v.space == Space::reg) {
       if (!declare_register(v, text, false, 1, v.place)) return false;
     } else if (!locals_.declare(text, {kind, i}) && text != "_") {
-      return fail_at(v.place, "found a second parameter '" + std::string{text} + "'");
+      return fail_at(v.place, "found a second parameter '" + std::string{text} + "', expected a new name");
     }
   }
   return true;
@@ -197,6 +197,7 @@ void Parser::close_scope() {
     LabelName& entry = label_names_[label.label_name];
     Index at = entry.pending;
     for (; at != no_index && references_[at].scope >= scope.scope; at = references_[at].next) {
+      if (label.is_prototype && at < label.first_reference) continue;  // must be declared before its use
       references_[at].target = label.target;
       references_[at].to_prototype = label.is_prototype;
     }
@@ -227,8 +228,9 @@ Index Parser::label_name(std::string_view text) {
 bool Parser::declare_label(std::string_view text, SourcePlace place, Index target, bool is_prototype) {
   const Index name_index = label_name(text);
   LabelName& entry = label_names_[name_index];
-  if (entry.current_scope == current_scope()) return fail_at(place, "found a second label '" + std::string{text} + "' in one scope");
-  open_labels_.push_back({name_index, target, is_prototype, entry.current_scope});
+  if (entry.current_scope == current_scope())
+    return fail_at(place, "found a second label '" + std::string{text} + "' in one scope, expected a new name");
+  open_labels_.push_back({name_index, target, is_prototype, entry.current_scope, static_cast<Index>(references_.size())});
   entry.current_scope = current_scope();
   return true;
 }
@@ -246,7 +248,7 @@ void Parser::resolve_references() {
   Function& f = *function_;
   for (Reference& r : references_) {
     if (r.target != no_index) continue;
-    diagnose(r.place, "found '" + std::string{r.text} + "', expected the name of a label or prototype of this function");
+    diagnose(r.place, "found '" + std::string{r.text} + "', expected a label of this function, or a prototype declared before");
     r.target = static_cast<Index>(f.labels.size());
     f.labels.push_back({intern(r.text), r.scope, no_index, r.place});
   }

@@ -211,8 +211,9 @@ bool Parser::simple_operand(unsigned depth) {
     default:
       break;
   }
-  if (is(here, char_class::name_start)) return named_operand(false);
-  return fail("an operand");
+  if (!is(here, char_class::name_start)) return fail("an operand");
+  if (here == 'W' && c_.peek_name() == "WARP_SZ") return immediate_operand();
+  return named_operand(false);
 }
 
 // The common case of an integer: decimal digits alone.
@@ -236,7 +237,7 @@ bool Parser::immediate_operand() {
     o.value = value;
     return true;
   }
-  if (!constant(Binding::bit_xor, c)) return false;
+  if (!constant(Binding::conditional, c)) return false;
   Operand o;
   o.kind = c.floating() ? OperandKind::float_imm : OperandKind::immediate;
   o.type = c.type;
@@ -311,13 +312,6 @@ bool Parser::name_as_operand(std::string_view text, SourcePlace place, Operand& 
   if (const ModuleName* global = module_names_.find(text); global != nullptr) {
     o.kind = global->kind == ModuleName::Kind::function ? OperandKind::function : OperandKind::variable;
     o.ref = global->ref;
-    return true;
-  }
-  if (text == "WARP_SZ") {
-    o.kind = OperandKind::immediate;
-    o.type = Type::s64;
-    o.value = 32;
-    o.ref = no_index;
     return true;
   }
   if (control_ == ControlEffect::call) {  // a prototype, perhaps declared further down
@@ -407,10 +401,10 @@ bool Parser::address_operand(unsigned depth) {
 }
 
 bool Parser::address_base(Operand& o) {
-  if (!is(*c_.at, char_class::name_start)) {
+  if (!is(*c_.at, char_class::name_start) || c_.peek_name() == "WARP_SZ") {
     Constant base;
     o.base_kind = BaseKind::immediate;
-    if (!constant(Binding::bit_xor, base)) return false;
+    if (!constant(Binding::conditional, base)) return false;
     if (base.floating()) return fail("an integer address");
     o.value = base.bits;
     return true;
@@ -435,10 +429,6 @@ bool Parser::address_base(Operand& o) {
       break;
     case OperandKind::variable:
       o.base_kind = BaseKind::variable;
-      break;
-    case OperandKind::immediate:
-      o.base_kind = BaseKind::immediate;
-      o.value = base.value;
       break;
     default:
       return fail_at(place, "found '" + std::string{text} + "', expected a register or variable as the base of an address");

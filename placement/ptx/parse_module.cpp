@@ -94,7 +94,7 @@ bool Parser::module_directive(std::string_view word) {
     c_.at = word.data() - 1;
     return function();
   }
-  if (variable_space(word) != Space::generic && word != "param" && word != "reg") {
+  if (word == "align" || (variable_space(word) != Space::generic && word != "param" && word != "reg")) {
     c_.at = word.data() - 1;
     return module_variable();
   }
@@ -149,7 +149,8 @@ bool Parser::file_directive() {  // .file 1 "name", timestamp, size
   if (quoted.empty()) return fail("a quoted file name");
   c_.skip_space();
   while (c_.take(',')) {
-    if (!unsigned_constant(number)) return false;
+    std::uint64_t ignored = 0;
+    if (!unsigned_constant(ignored)) return false;
   }
   m_.files.emplace_back(static_cast<std::uint32_t>(number), std::string{quoted.substr(1, quoted.size() - 2)});
   return true;
@@ -239,6 +240,7 @@ bool Parser::function() {
     m_.functions[index].name = f.name;  // for calls of itself
     m_.functions[index].is_entry = f.is_entry;
     declare_function(f, index);
+    m_.functions[index].has_body = true;
     if (header && body_wanted(m_.strings[f.name])) {
       begin_body(f);
       body();
@@ -269,6 +271,9 @@ bool Parser::function() {
 void Parser::declare_function(const Function& f, Index index) {
   ModuleName& entry = module_names_.insert(view_of(f.name), {}).first;
   const bool known = entry.ref != no_index && entry.kind == ModuleName::Kind::function;
+  if (known && f.has_body && m_.functions[entry.ref].has_body) {
+    diagnose(f.place, "found a second definition of '" + m_.strings[f.name] + "', expected one");
+  }
   if (!known || f.has_body) entry = {ModuleName::Kind::function, index};
 }
 
@@ -281,6 +286,12 @@ bool Parser::function_header(Function& f) {
   if (!name(text, "the function's name")) return false;
   f.name = intern(text);
   if (*c_.at == '(' && !parameter_list(f.params)) return false;
+  for (const Variable& v : f.params) {
+    const bool sized = v.dims.empty() || v.dims[0] != 0 || !f.is_entry;
+    if (!sized || v.vector != 1) {
+      return fail_at(v.place, "found a parameter that is a vector or has no size, expected a scalar or an array of known size");
+    }
+  }
   if (!function_directives(f)) return false;
   return true;
 }

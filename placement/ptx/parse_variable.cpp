@@ -125,6 +125,8 @@ bool Parser::variable_statement(Declared declared) {
     v.name = intern(text);
     if (!dimensions(v)) return false;
     if (c_.take('=') && !initialiser(v)) return false;
+    const bool sized = v.dims.empty() || v.dims[0] != 0 || v.linkage == Linkage::external;
+    if (!sized) return fail_at(v.place, "found no size for '" + std::string{text} + "', expected one: only .extern variables have none");
     if (!(this->*declared)(std::move(v))) return false;
   } while (c_.take(','));
   return expect(';');
@@ -185,7 +187,9 @@ bool Parser::initialiser_list(Variable& v) {
       if (level != 0 && extent - used > fill_budget_) return fail("an initialiser without so large a gap");
       if (level != 0) {
         fill_budget_ -= extent - used;
-        v.init.resize(v.init.size() + (extent - used));
+        InitValue zero;
+        convert_initial(v, {}, zero);
+        v.init.resize(v.init.size() + (extent - used), zero);
       }
       if (begins.empty()) break;
     }
@@ -303,7 +307,7 @@ bool Parser::declare_register(const Variable& form, std::string_view text, bool 
   decl.place = place;
   const bool fresh =
       numbered ? locals_.declare_numbered(text, decl.first, count) : locals_.declare(text, {LocalName::Kind::reg, decl.first});
-  if (!fresh) return fail_at(place, "found a second declaration of '" + std::string{text} + "' in one scope");
+  if (!fresh) return fail_at(place, "found a second declaration of '" + std::string{text} + "' in one scope, expected a new name");
   const auto index = static_cast<Index>(f.register_decls.size());
   f.register_decls.push_back(decl);
   f.registers.reserve(f.registers.size() + count);
@@ -316,7 +320,7 @@ bool Parser::add_function_variable(Variable&& v) {
   const auto index = static_cast<Index>(f.variables.size());
   v.scope = current_scope();
   if (!locals_.declare(view_of(v.name), {LocalName::Kind::variable, index})) {
-    return fail_at(v.place, "found a second declaration of '" + m_.strings[v.name] + "' in one scope");
+    return fail_at(v.place, "found a second declaration of '" + m_.strings[v.name] + "' in one scope, expected a new name");
   }
   f.variables.push_back(std::move(v));
   add_marker(MarkerKind::variable_decl, index);
@@ -327,7 +331,7 @@ bool Parser::add_function_variable(Variable&& v) {
 bool Parser::add_old_parameter(Variable&& v) {
   Function& f = *function_;
   if (!locals_.declare(view_of(v.name), {LocalName::Kind::parameter, static_cast<Index>(f.params.size())})) {
-    return fail_at(v.place, "found a second declaration of '" + m_.strings[v.name] + "' in one scope");
+    return fail_at(v.place, "found a second declaration of '" + m_.strings[v.name] + "' in one scope, expected a new name");
   }
   f.params.push_back(std::move(v));
   return true;

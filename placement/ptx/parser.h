@@ -160,6 +160,7 @@ class Parser {
     Index target = 0;      // Function::labels or prototypes
     bool is_prototype = false;
     Index outer_scope = no_index;  // LabelName::current_scope before
+    Index first_reference = 0;     // references_ when it was declared
   };
   struct OpenScope {
     Index scope;

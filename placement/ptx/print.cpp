@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -37,7 +38,10 @@ class Printer {
   void offset(std::uint64_t value);
   void address(const Function& f, const Operand& o);
   void children(const Function& f, const Operand& o, std::string_view open, std::string_view between, std::string_view close);
-  void indent(unsigned depth) { out_.append(depth, '\t'); }
+  void indent(unsigned depth) {
+    constexpr unsigned deepest = 16;  // so that deep nesting doesn't square the text
+    out_.append(std::min(depth, deepest), '\t');
+  }
 
   const Module& m_;
   std::string& out_;
@@ -127,10 +131,17 @@ void Printer::initialiser(const Variable& v) {
   }
   if (v.init.empty()) return;
   const bool list = !v.dims.empty() || v.vector > 1;
+  // Elements of an inner list, by level of nesting from outside in.
+  std::vector<std::uint64_t> rows;
+  std::uint64_t elements = v.vector;
+  if (v.vector > 1 && !v.dims.empty()) rows.push_back(elements);
+  for (std::size_t d = v.dims.size(); d-- > 1;) rows.insert(rows.begin(), elements *= std::max<std::uint64_t>(v.dims[d], 1));
   out_ += list ? " = {" : " = ";
   for (std::size_t i = 0; i < v.init.size(); ++i) {
     if (i != 0) out_ += ", ";
+    for (std::uint64_t row : rows) out_.append(i % row == 0 ? 1 : 0, '{');
     initial_value(v, v.init[i]);
+    for (std::uint64_t row : rows) out_.append((i + 1) % row == 0 || i + 1 == v.init.size() ? 1 : 0, '}');
   }
   if (list) out_ += '}';
 }
@@ -211,9 +222,8 @@ void Printer::body(const Function& f) {
 }
 
 void Printer::marker(const Function& f, const Marker& marker, unsigned& depth) {
-  constexpr unsigned deepest_indent = 16;
   if (marker.kind == MarkerKind::scope_close && depth > 1) --depth;
-  if (marker.kind != MarkerKind::label && marker.kind != MarkerKind::prototype) indent(std::min(depth, deepest_indent));
+  if (marker.kind != MarkerKind::label && marker.kind != MarkerKind::prototype) indent(depth);
   switch (marker.kind) {
     case MarkerKind::label:
       text(f.labels[marker.ref].name);
@@ -389,7 +399,7 @@ void Printer::address(const Function& f, const Operand& o) {
 void Printer::offset(std::uint64_t value) {
   if (value == 0) return;
   const auto as_signed = static_cast<std::int64_t>(value);
-  out_ += as_signed < 0 ? '-' : '+';
+  out_ += as_signed < 0 ? "+-" : "+";
   number(as_signed < 0 ? 0 - value : value);
 }
 
