@@ -310,8 +310,8 @@ bool Parser::declare_register(const Variable& form, std::string_view text, bool 
   if (!fresh) return fail_at(place, "found a second declaration of '" + std::string{text} + "' in one scope, expected a new name");
   const auto index = static_cast<Index>(f.register_decls.size());
   f.register_decls.push_back(decl);
-  f.registers.reserve(f.registers.size() + count);
-  for (std::uint32_t i = 0; i < count; ++i) f.registers.push_back({index, i});
+  f.registers.resize(f.registers.size() + count);  // grows by doubling, unlike reserve()
+  for (std::uint32_t i = 0; i < count; ++i) f.registers[decl.first + i] = {index, i};
   return true;
 }
 
