@@ -1,0 +1,10 @@
+# Writes OUTPUT: the JSON files of FOLDER as string literals. Run by `cmake -P` at build time.
+file(GLOB files ${FOLDER}/*.json)
+list(SORT files)
+set(rows "")
+foreach(file ${files})
+  get_filename_component(name ${file} NAME)
+  file(READ ${file} text)
+  string(APPEND rows "  {\"${name}\", R\"json(${text})json\"},\n")
+endforeach()
+file(WRITE ${OUTPUT} "#include \"profiles/builtin_devices.h\"\n\nnamespace tessera {\nnamespace {\nconstexpr BuiltinDevice devices[] = {\n${rows}};\n}  // namespace\n\nstd::span<const BuiltinDevice> builtin_devices() { return devices; }\n\n}  // namespace tessera\n")
