@@ -36,7 +36,7 @@ constexpr SettingRow rows[] = {
 
 std::optional<std::string> parse_text(std::string_view text) { return std::string(text); }
 
-std::optional<bool> parse_flag(std::string_view text) {
+[[maybe_unused]] std::optional<bool> parse_flag(std::string_view text) {
   for (const std::string_view yes : {"1", "on", "true", "yes"}) {
     if (text == yes) return true;
   }
