@@ -1,8 +1,13 @@
 # Where the CUDA toolkit is: CUDA_HOME, else /usr/local/cuda, else .deps/cuda (made by scripts/setup from PyPI's wheels).
+# TESSERA_IGNORE_SYSTEM_CUDA=1 in the environment skips the first two.
 # Gives tessera_cuda_headers (INTERFACE), TESSERA_CUDA_HOME, and TESSERA_NVCC (empty where there is no compiler).
 set(TESSERA_CUDA_HOME "" CACHE PATH "The CUDA toolkit; empty = look in CUDA_HOME, /usr/local/cuda, .deps/cuda")
 if(NOT TESSERA_CUDA_HOME)
-  foreach(candidate "$ENV{CUDA_HOME}" /usr/local/cuda ${PROJECT_SOURCE_DIR}/.deps/cuda)
+  set(candidates "$ENV{CUDA_HOME}" /usr/local/cuda)
+  if("$ENV{TESSERA_IGNORE_SYSTEM_CUDA}" STREQUAL "1")
+    set(candidates "")
+  endif()
+  foreach(candidate ${candidates} ${PROJECT_SOURCE_DIR}/.deps/cuda)
     if(candidate AND EXISTS ${candidate}/include/cuda.h)
       set(TESSERA_CUDA_HOME ${candidate} CACHE PATH "The CUDA toolkit" FORCE)
       break()
