@@ -65,6 +65,8 @@ int main(int argc, char** argv) {
     CHECK(cudaStreamWaitEvent(first, b_ready, 0));
     mix<<<blocks, 128, 0, first>>>(device_b.get(), device_a.get(), n);
     CHECK_LAUNCH();
+    CHECK(cudaEventRecord(a_ready, first));  // the next round writes b again
+    CHECK(cudaStreamWaitEvent(second, a_ready, 0));
     host_affine(a, 1664525U, 1013904223U);
     host_affine(b, 22695477U, 1U);
     host_mix(a, b);
