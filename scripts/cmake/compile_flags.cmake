@@ -11,6 +11,9 @@ target_compile_options(tessera_flags INTERFACE
 if(TESSERA_SANITIZE)
   target_compile_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
   target_link_options(tessera_flags INTERFACE -fsanitize=${TESSERA_SANITIZE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    target_compile_options(tessera_flags INTERFACE -Wno-maybe-uninitialized)  # false alarms in <functional> under sanitizers
+  endif()
 endif()
 if(TESSERA_FUZZ)
   target_compile_options(tessera_flags INTERFACE -fsanitize=fuzzer-no-link)
