@@ -1,5 +1,6 @@
 #include "placement/ptx/parse.h"
 
+#include <limits>
 #include <utility>
 
 #include "placement/ptx/parser.h"
@@ -80,7 +81,14 @@ bool Parser::name(std::string_view& result, std::string_view what) {
   return true;
 }
 
-Module parse(std::string_view text, const ParseOptions& options) { return Parser{text, options}.run(); }
+Module parse(std::string_view text, const ParseOptions& options) {
+  // Numbers of operands and places in the text are 32 bits wide; each operand takes at least two characters.
+  constexpr std::size_t longest = std::numeric_limits<std::uint32_t>::max();
+  if (text.size() <= longest) return Parser{text, options}.run();
+  Module module = Parser{{}, options}.run();
+  module.diagnostics.push_back({{1, 1}, "found a text of " + std::to_string(text.size()) + " bytes, expected less than 4 GiB", {}});
+  return module;
+}
 
 Result<Module> parse_strict(std::string_view text) {
   Module module = parse(text);

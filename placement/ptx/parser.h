@@ -108,7 +108,7 @@ class Parser {
   void add_marker(MarkerKind kind, Index ref);
   [[nodiscard]] bool unterminated_here();
 
-  // ---- instructions (parse_instr.cpp) ----
+  // ---- instructions (parse_instr.cpp, parse_operand.cpp) ----
   struct Chunk {  // "ld.global.v4.f32", decoded once
     Opcode opcode = Opcode::unknown;
     Index name = no_index;
@@ -137,7 +137,6 @@ class Parser {
   bool array_index(Operand& o);
   bool make_parent(OperandKind kind, std::size_t first_child);
   void append_operands(std::size_t first);
-  static void element_to_address(Operand& o);
 
   struct ModuleName {
     enum class Kind : std::uint8_t { variable, function } kind = Kind::variable;
@@ -201,6 +200,7 @@ class Parser {
   std::vector<OpenScope> open_scopes_;
   std::vector<Operand> stack_;                   // operands of the instruction at hand that have no parent yet
   ControlEffect control_ = ControlEffect::none;  // of the instruction at hand: says what a name may mean
+  bool elements_are_addresses_ = false;          // table[3] in the instruction at hand is an address, not a value
   Scratch scratch_;
   bool body_ended_ = false;
 };
