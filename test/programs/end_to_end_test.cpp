@@ -40,7 +40,7 @@ void require_same(const ProgramRun& run, const ProgramRun& alone) {
 // Home is the GPU that the program sees as its device 0.
 void check_policies(const std::string& program, const Machine& machine, bool redirects) {
   INFO(program << " on " << machine.gpus);
-  const ProgramRun alone = run_alone(program, simulated(machine.gpus));
+  const ProgramRun alone = run_program(program, simulated(machine.gpus));
   {
     INFO(alone.process.err);
     REQUIRE(alone.process.status == 0);
@@ -50,24 +50,25 @@ void check_policies(const std::string& program, const Machine& machine, bool red
   std::uint64_t redirected = 0;
   for (const std::string& policy : policies_on(machine)) {
     INFO("policy " << policy);
-    const ProgramRun run = run_under_tessera(program, {"--sim", machine.gpus, "--policy", policy});
+    const ProgramRun run = run_with_policy(program, simulated(machine.gpus), policy);
     require_same(run, alone);
+    CHECK(run.process.err.empty());
     CHECK(run.launches > 0);
-    if (policy == "home" || policy == "0") CHECK(run.redirected_launches == 0);
-    if (policy == std::to_string(machine.count - 1)) CHECK((run.redirected_launches > 0) == redirects);
-    if (policy.starts_with("random:")) redirected += run.redirected_launches;
+    if (policy == "home" || policy == "0") CHECK(run.redirected == 0);
+    if (policy == std::to_string(machine.count - 1)) CHECK((run.redirected > 0) == redirects);
+    if (policy.starts_with("random:")) redirected += run.redirected;
   }
   CHECK((redirected > 0) == redirects);
 }
 
-// With another GPU as home, the program's own devices are in another order: compare with that order, alone.
+// Another GPU as home: the program's devices are in another order; compare with that order, alone.
 void check_other_home(const std::string& program, const Machine& machine) {
   Environment environment = simulated(machine.gpus);
   environment["CUDA_VISIBLE_DEVICES"] = machine.count == 2 ? "1,0" : "1,0,2";
-  const ProgramRun alone = run_alone(program, environment);
+  const ProgramRun alone = run_program(program, environment);
   REQUIRE(alone.process.status == 0);
   for (const std::string policy : {"home", "random:1"}) {
-    INFO(program << " on " << machine.gpus << ", home 1, policy " << policy);
+    INFO(program << " under tessera run on " << machine.gpus << ", home 1, policy " << policy);
     require_same(run_under_tessera(program, {"--sim", machine.gpus, "--home", "1", "--policy", policy}), alone);
   }
 }

@@ -9,11 +9,6 @@
 namespace tessera::test {
 namespace {
 
-Environment preloaded(Environment environment) {
-  environment["LD_PRELOAD"] = built("lib/libtessera.so");
-  return environment;
-}
-
 // A process that has our library, and could find the simulated driver, but never asks for it.
 void check_untouched(const std::vector<std::string>& command) {
   const Environment plain = simulated("a100,l40s");
@@ -51,8 +46,8 @@ TEST_CASE("start-up: a process without CUDA loads no driver") {
 }
 
 TEST_CASE("start-up: preloaded by hand with no settings, a program runs at home and nothing is said") {
-  const ProgramRun alone = run_alone("vector_add", simulated("a100,l40s"));
-  const ProgramRun run = run_alone("vector_add", preloaded(simulated("a100,l40s")));
+  const ProgramRun alone = run_program("vector_add", simulated("a100,l40s"));
+  const ProgramRun run = run_program("vector_add", preloaded(simulated("a100,l40s")));
   REQUIRE(alone.process.status == 0);
   CHECK(run.process.status == 0);
   CHECK(run.process.out == alone.process.out);
@@ -61,7 +56,7 @@ TEST_CASE("start-up: preloaded by hand with no settings, a program runs at home 
 }
 
 TEST_CASE("start-up: a bad setting costs one line and changes nothing") {
-  const ProgramRun alone = run_alone("vector_add", simulated("a100,l40s"));
+  const ProgramRun alone = run_program("vector_add", simulated("a100,l40s"));
   REQUIRE(alone.process.status == 0);
   const std::pair<std::string, std::string> bad[] = {{"TESSERA_POLICY", "quickest"},
                                                      {"TESSERA_POLICY", "random:"},
@@ -73,7 +68,7 @@ TEST_CASE("start-up: a bad setting costs one line and changes nothing") {
     Environment environment = preloaded(simulated("a100,l40s"));
     environment[variable] = value;
     if (variable == "TESSERA_PROFILE") environment["TESSERA_POLICY"] = "fastest";
-    const ProgramRun run = run_alone("vector_add", environment);
+    const ProgramRun run = run_program("vector_add", environment);
     INFO(run.process.err);
     CHECK(run.process.status == 0);
     CHECK(run.process.out == alone.process.out);
