@@ -61,8 +61,10 @@ class Reader {
 };
 
 const Operator* Reader::next_operator() const {
+  const char c = c_.at[0];
+  if (c == ',' || c == ';' || c == '}' || c == ']' || c == ')') return nullptr;  // what nearly always stands here
   for (const Operator& op : operators) {
-    if (c_.at[0] != op.text[0]) continue;
+    if (c != op.text[0]) continue;
     if (op.text.size() == 2 && c_.at[1] != op.text[1]) continue;
     // `a %r1` can't be: a name that begins with % isn't the remainder operator.
     if (op.text == "%" && is(c_.at[1], char_class::name_start)) continue;

@@ -1,5 +1,8 @@
 #include "placement/ptx/names.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "placement/ptx/lexer.h"
 
 namespace tessera::ptx {
@@ -59,26 +62,34 @@ bool FunctionNames::declare_numbered(std::string_view prefix, Index first, std::
   return true;
 }
 
+// The declaration that `name` means when its number begins at `split`.
+const FunctionNames::Numbered* FunctionNames::find_split(std::string_view name, std::size_t split, std::uint32_t& number) const {
+  const Index* head = heads_.find(name.substr(0, split));
+  if (head == nullptr) return nullptr;
+  constexpr std::uint64_t most = std::numeric_limits<std::uint32_t>::max();
+  std::uint64_t value = 0;
+  for (std::size_t i = split; i < name.size() && value <= most; ++i) value = value * 10 + static_cast<unsigned>(name[i] - '0');
+  for (Index at = *head; at != no_index; at = numbered_[at].outer) {
+    if (value >= numbered_[at].count) continue;
+    number = static_cast<std::uint32_t>(value);
+    return &numbered_[at];
+  }
+  return nullptr;
+}
+
 const FunctionNames::Numbered* FunctionNames::find_numbered(std::string_view name, std::uint32_t& number) const {
   std::size_t digits_at = name.size();
   while (digits_at > 0 && is(name[digits_at - 1], char_class::digit)) --digits_at;
   if (digits_at == name.size()) return nullptr;
-  // Zeros in front don't matter: %r07 is %r7. A prefix may itself end in digits: %r1<4> gives %r10 to %r13, so that each split is tried.
-  std::uint64_t value = 0;
-  std::uint64_t weight = 1;
-  for (std::size_t split = name.size(); split-- > digits_at && weight < 10'000'000'000U; weight *= 10) {
-    value += weight * static_cast<unsigned>(name[split] - '0');
-    if (split != digits_at && !digit_prefixes_) continue;
-    const Index* head = heads_.find(name.substr(0, split));
-    if (head == nullptr) continue;
-    for (Index at = *head; at != no_index; at = numbered_[at].outer) {
-      if (value < numbered_[at].count) {
-        number = static_cast<std::uint32_t>(value);
-        return &numbered_[at];
-      }
-    }
+  // Zeros in front don't matter: %r07 is %r7.
+  if (!digit_prefixes_) return find_split(name, digits_at, number);
+  // %r1<4> gives %r10 to %r13. A number has ten digits at most, so that these tries are few.
+  constexpr std::size_t most_digits = 10;
+  const std::size_t first = name.size() - std::min(name.size() - digits_at, most_digits);
+  for (std::size_t split = name.size(); split-- > first;) {
+    if (const Numbered* found = find_split(name, split, number); found != nullptr) return found;
   }
-  return nullptr;
+  return first == digits_at ? nullptr : find_split(name, digits_at, number);
 }
 
 LocalName FunctionNames::find(std::string_view name) const {

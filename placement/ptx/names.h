@@ -44,6 +44,17 @@ namespace tessera::ptx {
   return static_cast<std::uint32_t>(hash >> 32U);
 }
 
+// Whether two texts of `size` characters are equal: names are short, so that a call would cost more than the comparison.
+[[nodiscard]] inline bool equal_names(const char* a, const char* b, std::size_t size) {
+  if (size > 16) return std::memcmp(a, b, size) == 0;
+  if (size >= 8) return load_bytes(a, 8) == load_bytes(b, 8) && load_bytes(a + size - 8, 8) == load_bytes(b + size - 8, 8);
+  if (size >= 4) return load_bytes(a, 4) == load_bytes(b, 4) && load_bytes(a + size - 4, 4) == load_bytes(b + size - 4, 4);
+  for (std::size_t i = 0; i < size; ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
+
 template <typename Value>
 class NameTable {
  public:
@@ -85,7 +96,7 @@ class NameTable {
     for (;; at = (at + 1) & mask) {
       const Slot& slot = slots_[at];
       if (slot.epoch != epoch_) return at;
-      if (slot.hash == hash && slot.size == name.size() && std::memcmp(slot.text, name.data(), name.size()) == 0) return at;
+      if (slot.hash == hash && slot.size == name.size() && equal_names(slot.text, name.data(), name.size())) return at;
     }
   }
   void grow() {
@@ -146,6 +157,7 @@ class FunctionNames {
     std::size_t plain_registers = 0;
   };
 
+  [[nodiscard]] const Numbered* find_split(std::string_view name, std::size_t split, std::uint32_t& number) const;
   [[nodiscard]] const Numbered* find_numbered(std::string_view name, std::uint32_t& number) const;
 
   NameTable<Plain> plain_;

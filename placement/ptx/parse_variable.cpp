@@ -207,7 +207,7 @@ bool Parser::initialiser_list(Variable& v) {
 bool Parser::initial_value(const Variable& v, InitValue& value) {
   if (is(*c_.at, char_class::name_start) && c_.peek_name() != "WARP_SZ") return symbol_value(value);
   Constant c;
-  if (!constant(Binding::conditional, c)) return false;
+  if ((!is(*c_.at, char_class::digit) || !plain_number(c.bits)) && !constant(Binding::conditional, c)) return false;
   if (*c_.at != '(') {
     convert_initial(v, c, value);
     return true;
