@@ -3,16 +3,20 @@
 // PTX texts are taken as they are; fat binaries, and host libraries that hold them, are unpacked in memory; other files are passed over.
 // With --sample, about MB megabytes of text are read, spread evenly over what there is. Nothing is written but the report.
 // Exit status: 0 when every text was read without a diagnostic and round-tripped, 1 when not, 2 for bad usage, 3 when no text was found.
+#include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "placement/image/image.h"
@@ -35,95 +39,119 @@ struct Totals {
   std::map<std::string, std::size_t> unknown;  // opcodes and modifiers that the tables don't have
 };
 
-class Soak {
+// A file's bytes for as long as this lives; empty when it can't be mapped.
+class MappedFile {
  public:
-  Soak(std::uint64_t sample_bytes, std::size_t failures) : sample_bytes_(sample_bytes), failures_left_(failures) {}
-
-  void add(const std::filesystem::path& path) {
-    if (std::filesystem::is_directory(path)) {
-      for (const auto& entry : std::filesystem::recursive_directory_iterator{path}) {
-        if (entry.is_regular_file()) files_.push_back(entry.path());
-      }
-    } else {
-      files_.push_back(path);
+  explicit MappedFile(const std::filesystem::path& path) {
+    const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    struct stat status {};
+    if (descriptor >= 0 && ::fstat(descriptor, &status) == 0 && status.st_size > 0) {
+      const auto size = static_cast<std::size_t>(status.st_size);
+      void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
+      if (at != MAP_FAILED) bytes_ = {static_cast<const std::byte*>(at), size};
     }
+    if (descriptor >= 0) ::close(descriptor);
   }
+  ~MappedFile() {
+    if (!bytes_.empty()) ::munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  }
+  MappedFile(MappedFile&& other) noexcept : bytes_(std::exchange(other.bytes_, {})) {}
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  MappedFile& operator=(MappedFile&&) = delete;
 
-  const Totals& run() {
-    std::sort(files_.begin(), files_.end());
-    files_.erase(std::unique(files_.begin(), files_.end()), files_.end());
-    for (const auto& file : files_) read_file(file, true);
-    step_ = sample_bytes_ == 0 ? 1 : std::max<std::uint64_t>(1, weight_ / sample_bytes_);
-    for (const auto& file : files_) read_file(file, false);
-    return totals_;
-  }
+  [[nodiscard]] image::Bytes bytes() const { return bytes_; }
 
  private:
-  // One text: `load` gives it. While weighing, only its size counts.
-  template <typename Load>
-  void visit(bool weighing, const std::string& origin, std::uint64_t bytes, const Load& load) {
-    if (weighing) {
-      weight_ += bytes;
-      return;
-    }
-    passed_ += bytes;
-    if (passed_ < next_) return;
-    next_ = passed_ + bytes * (step_ - 1);
-    const std::string text = load();
-    if (!text.empty()) soak(origin, text);
-  }
-  void read_file(const std::filesystem::path& path, bool weighing);
+  image::Bytes bytes_;
+};
+
+// One PTX text, where it is; a plain file's entry is the file itself, not compressed.
+struct Unit {
+  std::string origin;
+  image::Entry entry;
+  std::uint64_t size = 0;
+};
+
+class Soak {
+ public:
+  explicit Soak(std::size_t failures) : failures_left_(failures) {}
+
+  void add(const std::filesystem::path& path);
+  // About `sample_bytes` of what was added, evenly spread; 0 = all.
+  const Totals& run(std::uint64_t sample_bytes);
+
+ private:
+  void add_file(const std::filesystem::path& path);
+  void add_container(const std::string& file, image::Bytes whole, image::Bytes container);
   void soak(const std::string& origin, const std::string& text);
   void fail(const std::string& origin, const std::string& why);
   void note_unknown(const ptx::Module& module);
 
-  std::vector<std::filesystem::path> files_;
-  std::uint64_t sample_bytes_ = 0, weight_ = 0, passed_ = 0, next_ = 0, step_ = 1;
+  std::vector<MappedFile> files_;
+  std::vector<Unit> units_;
   std::size_t failures_left_ = 0;
   Totals totals_;
 };
 
-std::string read_all(const std::filesystem::path& path) {
-  std::ifstream in{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{in}, {}};
+void Soak::add(const std::filesystem::path& path) {
+  std::vector<std::filesystem::path> paths{path};
+  if (std::filesystem::is_directory(path)) {
+    paths.clear();
+    for (const auto& entry : std::filesystem::recursive_directory_iterator{path}) {
+      if (entry.is_regular_file() && !entry.is_symlink()) paths.push_back(entry.path());
+    }
+    std::sort(paths.begin(), paths.end());
+  }
+  for (const auto& file : paths) add_file(file);
 }
 
-void Soak::read_file(const std::filesystem::path& path, bool weighing) {
-  const std::string file = read_all(path);
-  const image::Bytes bytes = std::as_bytes(std::span{file});
-  std::vector<image::Bytes> containers;
-  switch (image::form_of(bytes)) {
-    case image::Form::ptx_text:
-      visit(weighing, path.string(), file.size(), [&] { return file; });
-      return;
-    case image::Form::fatbin_container:
-      containers.push_back(bytes);
-      break;
-    case image::Form::host_elf:
-      if (auto found = image::containers_in_elf(bytes); found.ok()) containers = std::move(found).value();
-      break;
-    default:
-      if (path.extension() == ".ptx") visit(weighing, path.string(), file.size(), [&] { return file; });
-      return;
+void Soak::add_file(const std::filesystem::path& path) {
+  const image::Bytes bytes = files_.emplace_back(path).bytes();
+  const image::Form form = image::form_of(bytes);
+  if (form == image::Form::ptx_text || path.extension() == ".ptx") {
+    image::Entry entry;
+    entry.kind = image::EntryKind::ptx;
+    entry.stored = bytes;
+    units_.push_back({path.string(), entry, bytes.size()});
+  } else if (form == image::Form::fatbin_container) {
+    add_container(path.filename().string(), bytes, bytes);
+  } else if (form == image::Form::host_elf) {
+    const auto containers = image::containers_in_elf(bytes);
+    if (!containers.ok()) return fail(path.string(), containers.error().message());
+    for (const image::Bytes container : containers.value()) add_container(path.filename().string(), bytes, container);
   }
-  for (const image::Bytes container : containers) {
-    const auto entries = image::entries_of(container);
-    if (!entries.ok()) {
-      if (!weighing) fail(path.string(), entries.error().message());
+}
+
+void Soak::add_container(const std::string& file, image::Bytes whole, image::Bytes container) {
+  const auto entries = image::entries_of(container);
+  if (!entries.ok()) return fail(file, entries.error().message());
+  for (const image::Entry& e : entries.value()) {
+    if (e.kind != image::EntryKind::ptx) continue;
+    const std::uint64_t size = e.uncompressed_size != 0 ? e.uncompressed_size : e.stored.size();
+    units_.push_back({fmt::format("{}+{:#x}", file, e.stored.data() - whole.data()), e, size});
+  }
+}
+
+const Totals& Soak::run(std::uint64_t sample_bytes) {
+  std::uint64_t all = 0;
+  for (const Unit& unit : units_) all += unit.size;
+  const std::uint64_t step = sample_bytes == 0 ? 1 : std::max<std::uint64_t>(1, all / sample_bytes);
+  std::uint64_t passed = 0;
+  std::uint64_t next = 0;
+  for (const Unit& unit : units_) {
+    passed += unit.size;
+    if (passed < next) continue;
+    next = passed + unit.size * (step - 1);
+    const auto text = image::payload_of(unit.entry);
+    if (!text.ok()) {
+      ++totals_.texts;
+      fail(unit.origin, text.error().message());
       continue;
     }
-    for (const image::Entry& e : entries.value()) {
-      if (e.kind != image::EntryKind::ptx) continue;
-      const std::uint64_t size = e.uncompressed_size != 0 ? e.uncompressed_size : e.stored.size();
-      const std::string origin = fmt::format("{}+{:#x}", path.filename().string(),
-                                             static_cast<std::size_t>(reinterpret_cast<const char*>(e.stored.data()) - file.data()));
-      visit(weighing, origin, size, [&] {
-        auto text = image::payload_of(e);
-        if (!text.ok()) fail(origin, text.error().message());
-        return std::move(text).value_or({});
-      });
-    }
+    soak(unit.origin, text.value());
   }
+  return totals_;
 }
 
 void Soak::fail(const std::string& origin, const std::string& why) {
@@ -201,7 +229,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr, "usage: soak_ptx [--sample MB] [--failures N] FILE-OR-FOLDER...\n");
     return 2;
   }
-  Soak soak{sample_bytes, failures};
+  Soak soak{failures};
   for (const std::string& path : paths) {
     if (!std::filesystem::exists(path)) {
       fmt::print(stderr, "{}: no such file or folder\n", path);
@@ -209,7 +237,7 @@ int main(int argc, char** argv) {
     }
     soak.add(path);
   }
-  const Totals& totals = soak.run();
+  const Totals& totals = soak.run(sample_bytes);
   report(totals);
   if (totals.texts == 0) return 3;
   return totals.round_tripped == totals.texts ? 0 : 1;
