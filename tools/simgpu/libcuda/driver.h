@@ -1,0 +1,192 @@
+// The simulated driver's state: devices, contexts, streams, events, modules; and the guard that every entry point begins with.
+//
+// Invariant: a handle that a program holds is the address of an object in its registry, or it is not valid; entry points look up before
+// they follow. An error that a kernel caused is sticky in its context, as documented. Ownership: World owns everything and lives until the
+// process ends. Threads: one lock, taken by Entry; kernels run under it.
+#pragma once
+
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "profiles/device_catalog.h"
+#include "tools/simgpu/exec/module.h"
+#include "tools/simgpu/sched/clock.h"
+
+#define SIM_EXPORT extern "C" __attribute__((visibility("default")))
+
+namespace tessera::simgpu {
+
+struct Context;
+struct Library;
+
+struct Stream {
+  Context* context = nullptr;
+  unsigned flags = 0;
+  int priority = 0;
+  std::uint64_t id = 0;
+  Nanoseconds ready = 0;  // when everything submitted so far has ended
+  bool is_legacy = false;
+};
+
+struct Event {
+  Context* context = nullptr;
+  unsigned flags = 0;
+  bool recorded = false;
+  Nanoseconds time = 0;
+};
+
+struct Function;
+
+struct Module {
+  Context* context = nullptr;
+  Library* library = nullptr;  // when it is a library's instance in this context
+  std::unique_ptr<ExecModule> exec;
+  std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
+};
+
+struct Function {
+  Module* module = nullptr;
+  const ExecKernel* kernel = nullptr;
+  std::string name;
+  int max_dynamic_shared = 0;
+  int preferred_carveout = -1;
+};
+
+struct Kernel {
+  Library* library = nullptr;
+  std::string name;
+};
+
+struct Library {
+  std::string image;  // bytes as loaded
+  std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels;
+  std::map<Context*, Module*> instances;
+  std::map<std::pair<std::string, int>, int> max_dynamic_shared;  // kernel, device ordinal
+};
+
+struct SimDevice {
+  int ordinal = 0;  // as the program sees it
+  const DeviceModel* model = nullptr;
+  std::unique_ptr<Device> device;
+  DeviceClock clock;
+  CUuuid uuid{};
+  Context* primary = nullptr;
+  unsigned primary_count = 0;
+  unsigned primary_flags = 0;
+  std::uint64_t kernels = 0;
+};
+
+struct Context {
+  SimDevice* device = nullptr;
+  unsigned flags = 0;
+  unsigned api_version = 3020;
+  std::uint64_t id = 0;
+  bool primary = false;
+  CUresult sticky = CUDA_SUCCESS;
+  Stream legacy, per_thread;
+  std::array<std::size_t, CU_LIMIT_MAX> limits{};
+  CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
+  std::unordered_set<Context*> peers;
+};
+
+enum class HostKind : std::uint8_t { pinned, registered, managed };
+struct HostAllocation {
+  std::uint64_t base = 0, size = 0;
+  HostKind kind = HostKind::pinned;
+  unsigned flags = 0;
+  Context* context = nullptr;
+};
+
+// Live objects of one kind; tells a handle from a stale or made-up pointer.
+template <typename T>
+class Registry {
+ public:
+  template <typename... Args>
+  T* make(Args&&... args) {
+    auto owned = std::make_unique<T>(std::forward<Args>(args)...);
+    T* object = owned.get();
+    objects_[object] = std::move(owned);
+    return object;
+  }
+  [[nodiscard]] T* find(const void* handle) const {
+    const auto found = objects_.find(const_cast<T*>(static_cast<const T*>(handle)));
+    return found == objects_.end() ? nullptr : found->first;
+  }
+  void erase(T* object) { objects_.erase(object); }
+  [[nodiscard]] auto begin() const { return objects_.begin(); }
+  [[nodiscard]] auto end() const { return objects_.end(); }
+
+ private:
+  std::map<T*, std::unique_ptr<T>> objects_;
+};
+
+struct CopyTotal {
+  std::uint64_t bytes = 0, count = 0;
+};
+
+struct World {
+  std::recursive_mutex lock;
+  CUresult init_result = CUDA_ERROR_NOT_INITIALIZED;
+  std::vector<std::unique_ptr<SimDevice>> devices;
+  Clock clock;
+  Registry<Context> contexts;
+  Registry<Stream> streams;
+  Registry<Event> events;
+  Registry<Module> modules;
+  Registry<Library> libraries;
+  std::unordered_set<const void*> functions, kernels;
+  std::map<std::uint64_t, HostAllocation> host_allocations;
+  std::uint64_t next_id = 1;
+  std::uint64_t launches = 0;
+  std::map<std::pair<int, int>, CopyTotal> copies;  // from, to; -1 = host
+
+  // The device whose range holds `address`, or nullptr.
+  [[nodiscard]] SimDevice* device_of(std::uint64_t address);
+  [[nodiscard]] HostAllocation* host_allocation_of(std::uint64_t address);
+};
+
+// Lives until the process ends, and past it: never destroyed.
+World& world();
+
+// The contexts that the calling thread has pushed; back = current.
+std::vector<Context*>& context_stack();
+
+// Locks the driver, and answers what every entry point must ask first.
+class Entry {
+ public:
+  Entry() : lock_(world().lock) {}
+  // CUDA_SUCCESS once cuInit has succeeded.
+  [[nodiscard]] CUresult initialized() const { return world().init_result; }
+  // The current context, alive and without a sticky error; else the code to return is in `error`.
+  [[nodiscard]] Context* context(CUresult& error) const;
+
+ private:
+  std::lock_guard<std::recursive_mutex> lock_;
+};
+
+// The stream that a handle means: 0 and CU_STREAM_LEGACY the legacy one, CU_STREAM_PER_THREAD the other default; nullptr = not valid.
+[[nodiscard]] Stream* stream_of(CUstream handle, Context& current);
+
+// When an operation on `stream` may begin, by the stream's own order and the default-stream rule; and that it ended at `end`.
+[[nodiscard]] Nanoseconds earliest_on(const Stream& stream);
+void ended_on(Stream& stream, Nanoseconds end);
+// When everything in the context has ended.
+[[nodiscard]] Nanoseconds drained(const Context& context);
+
+// Places one operation on the timeline; the host waits for it if `blocking`.
+Span submit(Stream& stream, SimDevice& device, Engine engine, Nanoseconds duration, bool blocking);
+
+[[nodiscard]] Context* make_context(SimDevice& device, unsigned flags, bool primary);
+void destroy_context(Context* context);
+void write_report();
+
+}  // namespace tessera::simgpu

@@ -1,0 +1,162 @@
+// Kernel launches: gather the parameters, run, place on the timeline, and make a fault the context's error.
+#include "tools/simgpu/exec/launch.h"
+
+#include <cstring>
+
+#include "profiles/base/log.h"
+#include "tools/simgpu/libcuda/function.h"
+
+using namespace tessera;
+using namespace tessera::simgpu;
+
+namespace {
+
+struct Shape {
+  unsigned grid[3], block[3], dynamic_shared;
+  bool cooperative = false;
+};
+
+// One block of bytes from either form of arguments.
+CUresult gather(const KernelAttributes& a, void** params, void** extra, std::vector<std::byte>& block) {
+  block.assign(a.param_bytes, std::byte{0});
+  if (params != nullptr && extra != nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (extra != nullptr) {
+    const void* buffer = nullptr;
+    std::size_t size = 0;
+    for (void** at = extra; *at != CU_LAUNCH_PARAM_END; at += 2) {
+      if (*at == CU_LAUNCH_PARAM_BUFFER_POINTER)
+        buffer = at[1];
+      else if (*at == CU_LAUNCH_PARAM_BUFFER_SIZE)
+        size = *static_cast<std::size_t*>(at[1]);
+      else
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+    if (size < a.param_bytes || (buffer == nullptr && size != 0)) return CUDA_ERROR_INVALID_VALUE;
+    if (a.param_bytes != 0) std::memcpy(block.data(), buffer, a.param_bytes);
+    return CUDA_SUCCESS;
+  }
+  if (params == nullptr) return a.params.empty() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  for (std::size_t i = 0; i < a.params.size(); ++i) {
+    if (params[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    std::memcpy(block.data() + a.params[i].offset, params[i], a.params[i].size);
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult check_shape(const Function& f, const Shape& s) {
+  const DeviceModel& m = *f.module->context->device->model;
+  const KernelAttributes& a = f.kernel->attributes();
+  std::uint64_t threads = 1;
+  for (int i = 0; i < 3; ++i) {
+    if (s.grid[i] == 0 || s.block[i] == 0) return CUDA_ERROR_INVALID_VALUE;
+    threads *= s.block[i];
+  }
+  if (s.grid[0] > 2147483647u || s.grid[1] > 65535 || s.grid[2] > 65535 || s.block[2] > 64 || threads > 1024)
+    return CUDA_ERROR_INVALID_VALUE;
+  if (threads > a.max_threads) return CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES;
+  const std::uint64_t allowed = f.max_dynamic_shared != 0 ? static_cast<unsigned>(f.max_dynamic_shared)
+                                                          : m.shared_per_block - std::min(m.shared_per_block, a.static_shared);
+  return s.dynamic_shared > allowed ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
+}
+
+CUresult code_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::illegal_address:
+      return CUDA_ERROR_ILLEGAL_ADDRESS;
+    case FaultKind::misaligned_address:
+      return CUDA_ERROR_MISALIGNED_ADDRESS;
+    case FaultKind::assertion:
+      return CUDA_ERROR_ASSERT;
+    case FaultKind::stack_overflow:
+      return CUDA_ERROR_HARDWARE_STACK_ERROR;
+    case FaultKind::illegal_instruction:
+      return CUDA_ERROR_ILLEGAL_INSTRUCTION;
+    case FaultKind::barrier_deadlock:
+      return CUDA_ERROR_LAUNCH_TIMEOUT;
+    case FaultKind::trap:
+      break;
+  }
+  return CUDA_ERROR_LAUNCH_FAILED;
+}
+
+CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, void** params, void** extra) {
+  const Entry entry;
+  CUresult error;
+  Context* c = entry.context(error);
+  if (c == nullptr) return error;
+  Stream* stream = stream_of(stream_handle, *c);
+  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  Function* f = function_of(handle, *stream->context, error);
+  if (f == nullptr) return error;
+  if (f->module->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult bad = check_shape(*f, shape); bad != CUDA_SUCCESS) return bad;
+  std::vector<std::byte> block;
+  if (const CUresult bad = gather(f->kernel->attributes(), params, extra, block); bad != CUDA_SUCCESS) return bad;
+
+  LaunchConfig config;
+  config.grid = {shape.grid[0], shape.grid[1], shape.grid[2]};
+  config.block = {shape.block[0], shape.block[1], shape.block[2]};
+  config.dynamic_shared = shape.dynamic_shared;
+  config.params = block;
+  config.cooperative = shape.cooperative;
+  const LaunchOutcome outcome = run(*f->kernel, config);
+  if (outcome.refused) {
+    log::notice("simulated driver: " + outcome.refused->message());
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  SimDevice& device = *f->module->context->device;
+  const std::uint64_t ctas = std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
+  submit(*stream, device, Engine::compute, kernel_time(outcome.counters, ctas, *device.model), false);
+  ++device.kernels;
+  ++world().launches;
+  if (outcome.fault) {
+    log::notice("simulated GPU " + std::to_string(device.ordinal) + " (" + device.model->name + "): " + outcome.fault->text());
+    stream->context->sticky = code_of(outcome.fault->kind);
+  }
+  return CUDA_SUCCESS;  // faults are asynchronous: the next call on the context reports them
+}
+
+// Attributes that change nothing for a machine that runs launches one after the other.
+bool is_harmless(CUlaunchAttributeID id) {
+  switch (id) {
+    case CU_LAUNCH_ATTRIBUTE_IGNORE:
+    case CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW:
+    case CU_LAUNCH_ATTRIBUTE_COOPERATIVE:
+    case CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION:
+    case CU_LAUNCH_ATTRIBUTE_PRIORITY:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN:
+    case CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP:
+    case CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+SIM_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                   unsigned shared, CUstream stream, void** params, void** extra) noexcept {
+  return launch(f, Shape{{gx, gy, gz}, {bx, by, bz}, shared}, stream, params, extra);
+}
+SIM_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
+                                              unsigned shared, CUstream stream, void** params) noexcept {
+  return launch(f, Shape{{gx, gy, gz}, {bx, by, bz}, shared, true}, stream, params, nullptr);
+}
+SIM_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** params, void** extra) noexcept {
+  if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) return CUDA_ERROR_INVALID_VALUE;
+  Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
+              {config->blockDimX, config->blockDimY, config->blockDimZ},
+              config->sharedMemBytes};
+  for (unsigned i = 0; i < config->numAttrs; ++i) {
+    const CUlaunchAttribute& a = config->attrs[i];
+    const bool unit_cluster =
+        a.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION && a.value.clusterDim.x * a.value.clusterDim.y * a.value.clusterDim.z == 1;
+    if (!is_harmless(a.id) && !unit_cluster) {
+      log::notice("simulated driver: launch attribute " + std::to_string(static_cast<int>(a.id)) + " is not offered");
+      return CUDA_ERROR_NOT_SUPPORTED;
+    }
+    if (a.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) shape.cooperative = a.value.cooperative != 0;
+  }
+  return launch(f, shape, config->hStream, params, extra);
+}

@@ -1,0 +1,228 @@
+// Streams, events, host functions. Work is done when it is submitted; what is left to wait for is virtual time.
+#include <algorithm>
+
+#include "tools/simgpu/libcuda/driver.h"
+
+using namespace tessera::simgpu;
+
+namespace {
+
+// The stream behind `handle` in the current context; nullptr with the code to return.
+Stream* find_stream(const Entry& entry, CUstream handle, CUresult& error) {
+  Context* c = entry.context(error);
+  if (c == nullptr) return nullptr;
+  Stream* s = stream_of(handle, *c);
+  if (s == nullptr) error = CUDA_ERROR_INVALID_HANDLE;
+  return s;
+}
+Event* find_event(const Entry& entry, CUevent handle, CUresult& error) {
+  if (entry.context(error) == nullptr) return nullptr;
+  Event* e = world().events.find(handle);
+  if (e == nullptr) error = CUDA_ERROR_INVALID_HANDLE;
+  return e;
+}
+
+}  // namespace
+
+SIM_EXPORT CUresult cuStreamCreateWithPriority(CUstream* result, unsigned int flags, int priority) noexcept {
+  const Entry entry;
+  CUresult error;
+  Context* c = entry.context(error);
+  if (c == nullptr) return error;
+  if (result == nullptr || flags > CU_STREAM_NON_BLOCKING) return CUDA_ERROR_INVALID_VALUE;
+  Stream* s = world().streams.make();
+  s->context = c;
+  s->flags = flags;
+  s->priority = std::clamp(priority, -5, 0);
+  s->id = world().next_id++;
+  *result = reinterpret_cast<CUstream>(s);
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuStreamCreate(CUstream* result, unsigned int flags) noexcept { return cuStreamCreateWithPriority(result, flags, 0); }
+
+SIM_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) noexcept {
+  const Entry entry;
+  if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
+  Stream* s = world().streams.find(handle);
+  if (s == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  world().streams.erase(s);
+  return CUDA_SUCCESS;
+}
+
+SIM_EXPORT CUresult cuStreamGetPriority(CUstream handle, int* priority) noexcept {
+  const Entry entry;
+  CUresult error;
+  const Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  if (priority == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *priority = s->priority;
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) noexcept {
+  const Entry entry;
+  CUresult error;
+  const Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  if (flags == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *flags = s->flags;
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long* id) noexcept {
+  const Entry entry;
+  CUresult error;
+  const Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  if (id == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *id = s->id;
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) noexcept {
+  const Entry entry;
+  CUresult error;
+  const Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  if (context == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *context = reinterpret_cast<CUcontext>(s->context);
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) noexcept {
+  const Entry entry;
+  CUresult error;
+  const Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *device = s->context->device->ordinal;
+  return CUDA_SUCCESS;
+}
+
+SIM_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) noexcept {
+  const Entry entry;
+  CUresult error;
+  Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  const Event* e = find_event(entry, event, error);
+  if (e == nullptr) return error;
+  if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+  world().clock.call();
+  if (e->recorded) ended_on(*s, e->time);
+  return CUDA_SUCCESS;
+}
+
+SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) noexcept {
+  const Entry entry;
+  CUresult error;
+  const Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  world().clock.call();
+  world().clock.wait_until(earliest_on(*s));
+  return CUDA_SUCCESS;
+}
+
+// Everything submitted has been executed, so nothing is ever "not ready"; the host is taken to have polled until it was.
+SIM_EXPORT CUresult cuStreamQuery(CUstream handle) noexcept { return cuStreamSynchronize(handle); }
+
+SIM_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) noexcept {
+  const Entry entry;
+  CUresult error;
+  if (find_stream(entry, handle, error) == nullptr) return error;
+  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  *status = CU_STREAM_CAPTURE_STATUS_NONE;
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) noexcept {
+  thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
+  if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
+  std::swap(*mode, current);
+  return CUDA_SUCCESS;
+}
+
+SIM_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) noexcept {
+  {
+    const Entry entry;
+    CUresult error;
+    const Stream* s = find_stream(entry, handle, error);
+    if (s == nullptr) return error;
+    if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    world().clock.call();
+  }
+  function(data);  // without the driver's lock
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* data, unsigned int flags) noexcept {
+  {
+    const Entry entry;
+    CUresult error;
+    const Stream* s = find_stream(entry, handle, error);
+    if (s == nullptr) return error;
+    if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
+    world().clock.call();
+  }
+  callback(handle, CUDA_SUCCESS, data);
+  return CUDA_SUCCESS;
+}
+
+SIM_EXPORT CUresult cuEventCreate(CUevent* result, unsigned int flags) noexcept {
+  const Entry entry;
+  CUresult error;
+  Context* c = entry.context(error);
+  if (c == nullptr) return error;
+  if (result == nullptr || (flags & ~7u) != 0) return CUDA_ERROR_INVALID_VALUE;
+  if ((flags & CU_EVENT_INTERPROCESS) != 0) return CUDA_ERROR_NOT_SUPPORTED;
+  Event* e = world().events.make();
+  e->context = c;
+  e->flags = flags;
+  *result = reinterpret_cast<CUevent>(e);
+  return CUDA_SUCCESS;
+}
+
+SIM_EXPORT CUresult cuEventDestroy_v2(CUevent handle) noexcept {
+  const Entry entry;
+  if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
+  Event* e = world().events.find(handle);
+  if (e == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  world().events.erase(e);
+  return CUDA_SUCCESS;
+}
+
+SIM_EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream) noexcept {
+  const Entry entry;
+  CUresult error;
+  Event* e = find_event(entry, handle, error);
+  if (e == nullptr) return error;
+  const Stream* s = find_stream(entry, stream, error);
+  if (s == nullptr) return error;
+  if (s->context != e->context) return CUDA_ERROR_INVALID_HANDLE;
+  e->recorded = true;
+  e->time = std::max(world().clock.call(), earliest_on(*s));
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags) noexcept {
+  return flags > CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : cuEventRecord(handle, stream);
+}
+
+SIM_EXPORT CUresult cuEventSynchronize(CUevent handle) noexcept {
+  const Entry entry;
+  CUresult error;
+  const Event* e = find_event(entry, handle, error);
+  if (e == nullptr) return error;
+  world().clock.call();
+  if (e->recorded) world().clock.wait_until(e->time);
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuEventQuery(CUevent handle) noexcept { return cuEventSynchronize(handle); }
+
+SIM_EXPORT CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) noexcept {
+  const Entry entry;
+  CUresult error;
+  const Event* a = find_event(entry, start, error);
+  const Event* b = a == nullptr ? nullptr : find_event(entry, end, error);
+  if (b == nullptr) return error;
+  if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (!a->recorded || !b->recorded || ((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING) != 0 || a->context != b->context)
+    return CUDA_ERROR_INVALID_HANDLE;
+  *milliseconds = static_cast<float>((static_cast<double>(b->time) - static_cast<double>(a->time)) / 1e6);
+  return CUDA_SUCCESS;
+}
+SIM_EXPORT CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) noexcept {
+  return cuEventElapsedTime_v2(milliseconds, start, end);
+}
