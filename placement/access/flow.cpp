@@ -40,6 +40,7 @@ KernelAccess Flow::run() {
       return std::move(result_);
     }
   }
+  seed_unassigned();
   unsigned rounds = 0;
   do {
     changed_ = false;
@@ -58,6 +59,25 @@ KernelAccess Flow::run() {
     result_.exposures.clear();
   }
   return std::move(result_);
+}
+
+// A register that nothing assigns holds some number.
+void Flow::seed_unassigned() {
+  std::vector<bool> assigned(registers_.size());
+  const auto mark = [&](const Operand& o) {
+    if (o.kind == OperandKind::reg) assigned[o.ref] = true;
+  };
+  for (const Instr& i : kernel_.instrs) {
+    const auto operands = kernel_.operands_of(i);
+    if (operands.empty()) continue;
+    mark(operands[0]);
+    if (operands[0].child_count != 0) {
+      for (const Operand& child : kernel_.children_of(operands[0])) mark(child);
+    }
+  }
+  for (std::size_t r = 0; r < registers_.size(); ++r) {
+    if (!assigned[r]) registers_[r] = plain(integer);
+  }
 }
 
 void Flow::refuse(const Instr& i, Refusal refusal) {
@@ -194,7 +214,7 @@ void Flow::assign(const Operand& o, const Value& v) {
 void Flow::access(const Instr& i, const Operand& operand, bool read, bool write) {
   if (!recording_) return;
   const Value v = address_of(operand);
-  if (v.kinds == 0) return;  // never assigned: not reached
+  if (v.kinds == 0) return refuse(i, Refusal::unknown_base);  // made of nothing that was ever assigned
   if (v.has(variable)) return refuse(i, Refusal::module_variable);
   if (v.has(loaded)) return refuse(i, Refusal::loaded_base);
   const bool may_be_window = v.has(window) && kernel_.space_of(i) == Space::generic;

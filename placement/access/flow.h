@@ -18,6 +18,7 @@ class Flow {
   using Instr = ptx::Instr;
   using Operand = ptx::Operand;
 
+  void seed_unassigned();
   void step(const Instr& i);
   void step_load(const Instr& i);
   void step_store(const Instr& i);
