@@ -3,6 +3,7 @@
 #include <elf.h>
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "placement/image/elf.h"
 #include "placement/image/layout.h"
@@ -68,7 +69,18 @@ CubinKernel read_kernel(std::string_view name, Bytes info) {
   return kernel;
 }
 
-void read_symbols(const std::vector<ElfSection>& sections, const ElfSection& table, Cubin& cubin) {
+// The `.nv.info.<kernel>` sections by kernel.
+using InfoByKernel = std::unordered_map<std::string_view, Bytes>;
+
+InfoByKernel infos_of(const std::vector<ElfSection>& sections) {
+  InfoByKernel infos;
+  for (const ElfSection& s : sections) {
+    if (s.type == info_section && s.name.starts_with(info_prefix)) infos.try_emplace(s.name.substr(info_prefix.size()), s.bytes);
+  }
+  return infos;
+}
+
+void read_symbols(const std::vector<ElfSection>& sections, const InfoByKernel& infos, const ElfSection& table, Cubin& cubin) {
   const Bytes names = table.link < sections.size() ? sections[table.link].bytes : Bytes{};
   for (std::size_t at = 0; at + sizeof(Elf64_Sym) <= table.bytes.size(); at += sizeof(Elf64_Sym)) {
     const auto symbol = *layout::read<Elf64_Sym>(table.bytes, at);
@@ -76,10 +88,8 @@ void read_symbols(const std::vector<ElfSection>& sections, const ElfSection& tab
     if (name.empty() || symbol.st_shndx == SHN_UNDEF) continue;
     const auto type = ELF64_ST_TYPE(symbol.st_info);
     if (type == STT_FUNC && (symbol.st_other & other_kernel_bit) != 0) {
-      const std::string wanted = std::string(info_prefix) + std::string(name);
-      const auto info =
-          std::find_if(sections.begin(), sections.end(), [&](const ElfSection& s) { return s.type == info_section && s.name == wanted; });
-      cubin.kernels.push_back(info == sections.end() ? CubinKernel{std::string(name), {}, 0} : read_kernel(name, info->bytes));
+      const auto info = infos.find(name);
+      cubin.kernels.push_back(info == infos.end() ? CubinKernel{std::string(name), {}, 0} : read_kernel(name, info->second));
     } else if (type == STT_OBJECT && symbol.st_shndx < sections.size()) {
       const std::string_view section = sections[symbol.st_shndx].name;
       const bool constant = section.substr(0, 13) == ".nv.constant3";
@@ -95,8 +105,9 @@ Result<Cubin> read_cubin(Bytes file) {
   TRY(sections, elf_sections(file));
   Cubin cubin;
   cubin.sm = (*elf_flags(file) >> 8) & 0xff;
+  const InfoByKernel infos = infos_of(sections);
   for (const ElfSection& s : sections) {
-    if (s.type == SHT_SYMTAB) read_symbols(sections, s, cubin);
+    if (s.type == SHT_SYMTAB) read_symbols(sections, infos, s, cubin);
   }
   return cubin;
 }

@@ -65,20 +65,26 @@ std::optional<std::uint64_t> elf_extent(const void* image) {
   if (std::memcmp(bytes, ELFMAG, SELFMAG) != 0) return std::nullopt;
   const auto header = header_of(Bytes(bytes, sizeof(Elf64_Ehdr)));
   if (!header) return std::nullopt;
-  constexpr std::uint64_t limit = std::uint64_t{1} << 40;
+  // Of a device image; larger values are damage, and kept out of the sums below, which they could wrap around.
+  constexpr std::uint64_t longest = std::uint64_t{1} << 40, most_sections = 1 << 24;
+  if (header->e_phoff > longest || header->e_shoff > longest) return std::nullopt;
   std::uint64_t end = std::max<std::uint64_t>(sizeof(Elf64_Ehdr), header->e_phoff + std::uint64_t{header->e_phnum} * header->e_phentsize);
-  if (header->e_shoff != 0) {
-    if (header->e_shoff > limit) return std::nullopt;
-    std::uint64_t count = header->e_shnum;
-    if (count == 0) count = reinterpret_cast<const Elf64_Shdr*>(bytes + header->e_shoff)->sh_size;
-    end = std::max(end, header->e_shoff + count * sizeof(Elf64_Shdr));
-    for (std::uint64_t i = 0; i < count && count < 1 << 20; ++i) {
-      Elf64_Shdr h;
-      std::memcpy(&h, bytes + header->e_shoff + i * sizeof h, sizeof h);
-      if (h.sh_type != SHT_NOBITS) end = std::max(end, h.sh_offset + h.sh_size);
-    }
+  if (header->e_shoff == 0) return end;
+  const auto section = [&](std::uint64_t i) {
+    Elf64_Shdr h;
+    std::memcpy(&h, bytes + header->e_shoff + i * sizeof h, sizeof h);
+    return h;
+  };
+  const std::uint64_t count = header->e_shnum != 0 ? header->e_shnum : section(0).sh_size;
+  if (count > most_sections) return std::nullopt;
+  end = std::max(end, header->e_shoff + count * sizeof(Elf64_Shdr));
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const Elf64_Shdr h = section(i);
+    if (h.sh_type == SHT_NOBITS) continue;
+    if (h.sh_offset > longest || h.sh_size > longest) return std::nullopt;
+    end = std::max(end, h.sh_offset + h.sh_size);
   }
-  return end <= limit ? std::optional(end) : std::nullopt;
+  return end <= longest ? std::optional(end) : std::nullopt;
 }
 
 }  // namespace tessera::image

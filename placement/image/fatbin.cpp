@@ -1,6 +1,8 @@
 #include <elf.h>
 #include <fmt/core.h>
 
+#include <new>
+
 #include "placement/image/compress.h"
 #include "placement/image/elf.h"
 #include "placement/image/image.h"
@@ -134,7 +136,7 @@ Result<std::vector<Entry>> entries_of(Bytes bytes, std::string* damage) {
   return entries;
 }
 
-Result<std::string> payload_of(const Entry& entry, std::size_t cap) {
+Result<std::string> payload_of(const Entry& entry, std::size_t cap) try {
   std::string out;
   if (entry.compression == Compression::none) {
     if (entry.stored.size() > cap)
@@ -153,6 +155,8 @@ Result<std::string> payload_of(const Entry& entry, std::size_t cap) {
     while (!out.empty() && out.back() == '\0') out.pop_back();
   }
   return out;
+} catch (const std::bad_alloc&) {
+  return Error{ErrorCode::environment, fmt::format("no memory for an entry of {} bytes", entry.uncompressed_size), "", ""};
 }
 
 Result<std::vector<Bytes>> containers_in_elf(Bytes file) {

@@ -55,7 +55,7 @@ struct Entry {
 
 inline constexpr std::size_t default_payload_cap = std::size_t{512} << 20;
 
-// The entry's code, decompressed; PTX without its NUL padding. Error bad_data on damage or beyond `cap` bytes.
+// The entry's code, decompressed; PTX without its NUL padding. Error bad_data on damage or beyond `cap` bytes, environment without memory.
 [[nodiscard]] Result<std::string> payload_of(const Entry& entry, std::size_t cap = default_payload_cap);
 
 // Every container in a host ELF file, in file order: those of the sections .nv_fatbin and __nv_relfatbin, and any other
