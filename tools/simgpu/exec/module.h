@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "placement/ptx/ir.h"
@@ -79,6 +80,8 @@ class ExecModule {
   [[nodiscard]] const ExecGlobal* global(std::string_view name) const;
   [[nodiscard]] const std::vector<std::unique_ptr<ExecKernel>>& kernels() const { return kernels_; }
   [[nodiscard]] const std::vector<ExecGlobal>& globals() const { return globals_; }
+  // Device address of a .global or .const variable of this module.
+  [[nodiscard]] std::optional<std::uint64_t> address_of(const ptx::Variable& variable) const;
   [[nodiscard]] Device& device() const { return device_; }
   [[nodiscard]] const ptx::Module& ptx() const { return *ptx_; }
 
@@ -90,6 +93,7 @@ class ExecModule {
   std::shared_ptr<const ptx::Module> ptx_;
   Device& device_;
   std::vector<ExecGlobal> globals_;
+  std::unordered_map<const ptx::Variable*, std::uint64_t> addresses_;
   std::vector<std::unique_ptr<ExecKernel>> kernels_;
 };
 

@@ -1,0 +1,198 @@
+// Loads, stores, atomics, asynchronous copies.
+#include <fmt/core.h>
+
+#include "tools/simgpu/exec/address.h"
+#include "tools/simgpu/exec/function_decoder.h"
+
+namespace tessera::simgpu {
+namespace {
+
+using ptx::Modifier;
+using ptx::Space;
+
+bool is_shared(Space s) { return s == Space::shared || s == Space::shared_cta || s == Space::shared_cluster; }
+bool reaches_global(Space s) { return s == Space::global || s == Space::generic || s == Space::const_; }
+
+}  // namespace
+
+// The address operand: its register, offset, and what its base says about the space (form.space is narrowed).
+bool FunctionDecoder::address(const ptx::Operand& o, Form& form, Op& op) {
+  if (o.kind == ptx::OperandKind::compound) return address(function_.children_of(o)[0], form, op);
+  if (o.kind != ptx::OperandKind::address) return fail("the operand isn't an address");
+  op.imm = o.value;
+  switch (o.base_kind) {
+    case ptx::BaseKind::none:
+    case ptx::BaseKind::immediate:
+      return true;
+    case ptx::BaseKind::reg: {
+      const ptx::RegisterDecl& decl = function_.decl_of(o.ref);
+      op.a = register_slot(o.ref, o.component);
+      if (ptx::bytes_of(decl.type) == 8) op.y |= 1u;
+      if (form.space == Space::param || form.space == Space::param_func || form.space == Space::param_entry) {
+        form.space = function_.is_entry && form.space != Space::param_func ? Space::param : Space::local;
+      }
+      return true;
+    }
+    case ptx::BaseKind::variable:
+      break;
+  }
+  if (const auto local = local_offset(o)) {
+    op.imm += *local;
+    form.space = Space::param_func;  // relative to the activation, see FrameSpace
+    return true;
+  }
+  const ptx::Variable& v = builder_.module().variable_of(function_, o);
+  if (o.symbol_space == ptx::SymbolSpace::parameter) {
+    op.imm += v.offset;
+    form.space = Space::param_entry;
+    return true;
+  }
+  if (is_shared(v.space)) {
+    op.imm += builder_.footprint().shared.at(&v);
+    form.space = Space::shared;
+    return true;
+  }
+  const auto base = builder_.address_of(v);
+  if (!base) return fail(fmt::format("variable {} has no address on this device", builder_.module().text(v.name)));
+  op.imm += *base;
+  if (form.space == Space::generic) form.space = Space::global;
+  return true;
+}
+
+// The registers of {a, b, …} into Code::lists.
+bool FunctionDecoder::vector_list(const ptx::Operand& o, ptx::Type type, unsigned bytes, bool write, Op& op) {
+  op.e.bits = static_cast<std::uint32_t>(code_.lists.size());
+  const auto children = function_.children_of(o);
+  // Sources may need ops of their own and lists of their own: resolve them before they are filed.
+  std::vector<Slot> slots;
+  for (const ptx::Operand& child : children) {
+    if (child.kind == ptx::OperandKind::sink) {
+      slots.emplace_back();
+      continue;
+    }
+    const ptx::Type declared = register_type(child);
+    const ptx::Type wanted = declared == ptx::Type::none ? type : declared;
+    slots.push_back(write ? destination(child, wanted) : source(child, wanted));
+    if (!error_.empty()) return false;
+  }
+  code_.lists.insert(code_.lists.end(), slots.begin(), slots.end());
+  op.count = static_cast<std::uint8_t>(slots.size());
+  op.width = static_cast<std::uint8_t>(bytes * slots.size());
+  return true;
+}
+
+bool FunctionDecoder::decode_memory(Form form) {
+  const bool is_store = instr_->opcode == ptx::Opcode::st;
+  if (operands_.size() < 2) return unsupported();
+  const ptx::Operand& place = operands_[is_store ? 0 : 1];
+  const ptx::Operand& value = operands_[is_store ? 1 : 0];
+  const ptx::Type type = form.types[0];
+  Op op;
+  if (!address(place, form, op)) return false;
+  const unsigned natural = ptx::bytes_of(type) == 8 ? 8 : 4;
+  (is_store ? form.src_bytes : form.dst_bytes) = storage_of(value, natural);
+  const Choice choice = builder_.semantics().choose(form);
+  if (!choice || ptx::bytes_of(type) > 8) return unsupported();
+  op.fn = choice.fn;
+  op.width = static_cast<std::uint8_t>(ptx::bytes_of(type));
+  op.count = 1;
+  if (value.kind == ptx::OperandKind::vector) {
+    if (value.child_count != form.vector) return fail("the vector has another length than the instruction says");
+    if (!vector_list(value, type, ptx::bytes_of(type), !is_store, op)) return false;
+    if (op.count == 1) (is_store ? op.b : op.d) = code_.lists[op.e.bits];
+  } else if (is_store) {
+    const ptx::Type declared = register_type(value);
+    op.b = source(value, declared == ptx::Type::none ? (natural == 8 ? ptx::Type::b64 : type) : declared);
+  } else {
+    const ptx::Type declared = register_type(value);
+    op.d = destination(value, declared == ptx::Type::none ? type : declared);
+  }
+  if (!error_.empty()) return false;
+  if (form.space == Space::param_entry && op.imm + op.width > function_.param_bytes) return fail("a load behind the kernel's parameters");
+  if (reaches_global(form.space)) op.extra = builder_.next_reach();
+  if (order_shows(form)) builder_.program().ordered = true;
+  emit(op);
+  return true;
+}
+
+// Whether the order of blocks could show in what this instruction makes of global memory.
+bool FunctionDecoder::order_shows(const Form& form) const {
+  if (!reaches_global(form.space)) return false;
+  if (instr_->opcode == ptx::Opcode::red || (instr_->opcode == ptx::Opcode::atom && operands_[0].kind == ptx::OperandKind::sink)) {
+    const Modifier what = form.first_of({Modifier::add, Modifier::min, Modifier::max, Modifier::and_, Modifier::or_, Modifier::xor_});
+    return what == Modifier::first_unknown || (what == Modifier::add && ptx::is_float(form.types[0]));
+  }
+  if (instr_->opcode == ptx::Opcode::atom) return true;
+  return form.has(Modifier::volatile_) || form.has(Modifier::relaxed) || form.has(Modifier::acquire) || form.has(Modifier::release) ||
+         form.has(Modifier::mmio);
+}
+
+// atom d, [a], b{, c};  red [a], b;
+bool FunctionDecoder::decode_atomic(Form form) {
+  const bool returns = instr_->opcode == ptx::Opcode::atom;
+  const std::size_t at = returns ? 1 : 0;
+  if (operands_.size() < at + 2 || form.vector != 1 || operands_[at + 1].kind == ptx::OperandKind::vector) return unsupported();
+  Op op;
+  if (!address(operands_[at], form, op)) return false;
+  const Choice choice = builder_.semantics().choose(form);
+  if (!choice) return unsupported();
+  const ptx::Type type = form.types[0];
+  op.fn = choice.fn;
+  op.width = static_cast<std::uint8_t>(ptx::bytes_of(type));
+  op.count = 1;
+  if (returns && operands_[0].kind != ptx::OperandKind::sink) op.d = destination(operands_[0], type);
+  op.b = source(operands_[at + 1], type);
+  if (form.has(Modifier::cas)) {
+    if (operands_.size() < at + 3) return unsupported();
+    op.c = source(operands_[at + 2], type);
+  }
+  if (!error_.empty()) return false;
+  if (reaches_global(form.space)) op.extra = builder_.next_reach();
+  if (order_shows(form)) builder_.program().ordered = true;
+  emit(op);
+  return true;
+}
+
+// cp.async.ca.shared.global [dst], [src], size{, src-size | ignore-src}{, cache-policy};
+bool FunctionDecoder::decode_copy_async(const Form& form) {
+  const Choice choice = builder_.semantics().choose(form);
+  if (!choice) return unsupported();
+  Op op;
+  op.fn = choice.fn;
+  if (form.has(Modifier::commit_group) || form.has(Modifier::wait_group) || form.has(Modifier::wait_all)) return true;
+  if (operands_.size() < 3 || operands_[2].kind != ptx::OperandKind::immediate) return unsupported();
+  Form to_form = form, from_form = form;
+  Op to, from;
+  to_form.space = Space::shared;
+  from_form.space = Space::global;
+  if (!address(operands_[0], to_form, to) || !address(operands_[1], from_form, from)) return false;
+  const auto as_register = [&](Op& half, bool& wide) {
+    wide = (half.y & 1u) != 0;
+    if (half.a.valid()) return half.a;
+    const Slot slot = builder_.literal(half.imm, 8);
+    half.imm = 0;
+    wide = true;
+    return slot;
+  };
+  bool to_wide = false, from_wide = false;
+  op.d = as_register(to, to_wide);
+  op.a = as_register(from, from_wide);
+  op.y = static_cast<std::uint16_t>((from_wide ? 1u : 0u) | (to_wide ? 2u : 0u));
+  op.imm = (to.imm & 0xffffffffu) | from.imm << 32;
+  op.width = static_cast<std::uint8_t>(operands_[2].value);
+  op.count = 1;
+  if (operands_.size() > 3) {
+    const ptx::Operand& o = operands_[3];
+    const ptx::Type declared = register_type(o);
+    if (declared == ptx::Type::pred)
+      op.c = predicate(o);
+    else if (ptx::bytes_of(declared) != 8)
+      op.b = source(o, ptx::Type::u32);  // 64 bits: a cache policy
+  }
+  if (!error_.empty()) return false;
+  op.extra = builder_.next_reach();
+  emit(op);
+  return true;
+}
+
+}  // namespace tessera::simgpu
