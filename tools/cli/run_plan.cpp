@@ -1,0 +1,104 @@
+#include "tools/cli/run_plan.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string_view>
+
+#include "profiles/database_json.h"
+#include "profiles/device_catalog.h"
+
+namespace tessera::cli {
+namespace {
+
+std::string value_of(const Environment& environment, const std::string& name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? std::string() : found->second;
+}
+
+std::vector<std::string> split(std::string_view text, std::string_view separators) {
+  std::vector<std::string> parts;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(separators), text.size());
+    if (end > 0) parts.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return parts;
+}
+
+// `first` before what `list` has, once.
+std::string prepended(const std::string& first, const std::string& list, std::string_view separators) {
+  std::string result = first;
+  for (const std::string& part : split(list, separators)) {
+    if (part != first) result.append(":").append(part);
+  }
+  return result;
+}
+
+// The GPUs that the program would see without --home, as CUDA_VISIBLE_DEVICES names them; empty when nobody knows.
+std::vector<std::string> visible_gpus(const Environment& environment, int count) {
+  if (environment.count("CUDA_VISIBLE_DEVICES") != 0) return split(value_of(environment, "CUDA_VISIBLE_DEVICES"), ",");
+  std::vector<std::string> indices;
+  for (int i = 0; i < count; ++i) indices.push_back(std::to_string(i));
+  return indices;
+}
+
+// The list with the home GPU moved to the front.
+Result<std::string> with_home_first(std::vector<std::string> gpus, int home) {
+  if (gpus.empty()) {
+    return Error{ErrorCode::environment, "can't tell which GPUs there are", "--home", "set CUDA_VISIBLE_DEVICES, or use --sim"};
+  }
+  if (home < 0 || static_cast<std::size_t>(home) >= gpus.size()) {
+    return Error{ErrorCode::usage, fmt::format("there is no GPU {}", home), "--home", fmt::format("0 to {}", gpus.size() - 1)};
+  }
+  std::rotate(gpus.begin(), gpus.begin() + home, gpus.begin() + home + 1);
+  std::string list;
+  for (const std::string& gpu : gpus) list.append(list.empty() ? "" : ",").append(gpu);
+  return list;
+}
+
+Result<std::string> usable_profile(const std::string& file) {
+  TRY(database, load_database(file));
+  static_cast<void>(database);
+  return std::filesystem::absolute(file).string();
+}
+
+}  // namespace
+
+Result<Libraries> find_libraries(const std::string& executable, bool with_simulator) {
+  const std::filesystem::path lib = std::filesystem::path(executable).parent_path().parent_path() / "lib";
+  for (const auto& folder : {lib, lib / "tessera"}) {
+    const Libraries found{(folder / "libtessera.so").string(), (folder / "simgpu").string()};
+    if (!std::filesystem::exists(found.interposer)) continue;
+    if (with_simulator && !std::filesystem::exists(found.simulated + "/libcuda.so.1")) continue;
+    return found;
+  }
+  return Error{ErrorCode::environment, with_simulator ? "libtessera.so and simgpu/libcuda.so.1 are missing" : "libtessera.so is missing",
+               lib.string(), "build or install Tessera completely"};
+}
+
+Result<Environment> plan_run(const RunOptions& options, const Libraries& libraries, const Environment& environment, int machine_gpus) {
+  Environment added;
+  int count = machine_gpus;
+  if (!options.sim.empty()) {
+    TRY(models, parse_device_list(options.sim));
+    count = static_cast<int>(models.size());
+    added["TESSERA_SIM"] = options.sim;
+    added["LD_LIBRARY_PATH"] = prepended(libraries.simulated, value_of(environment, "LD_LIBRARY_PATH"), ":");
+  }
+  const std::vector<std::string> gpus = visible_gpus(environment, count);
+  if (options.home) {
+    TRY(list, with_home_first(gpus, *options.home));
+    added["CUDA_VISIBLE_DEVICES"] = list;
+  }
+  if (!options.profile.empty()) {
+    TRY(profile, usable_profile(options.profile));
+    added["TESSERA_PROFILE"] = profile;
+  }
+  if (!options.policy.empty()) added["TESSERA_POLICY"] = options.policy;
+  added["LD_PRELOAD"] = prepended(libraries.interposer, value_of(environment, "LD_PRELOAD"), ": ");
+  return added;
+}
+
+}  // namespace tessera::cli
