@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "placement/policy/choose.h"
 #include "profiles/database_json.h"
 #include "profiles/device_catalog.h"
 
@@ -64,6 +65,15 @@ Result<std::string> usable_profile(const std::string& file) {
   return std::filesystem::absolute(file).string();
 }
 
+// `gpus` = 0: nobody knows how many there are.
+Status check_policy(const std::string& text, std::size_t gpus) {
+  TRY(policy, policy::parse_policy(text));
+  if (policy.kind == policy::PolicyKind::device && gpus > 0 && policy.device >= gpus) {
+    return Error{ErrorCode::usage, fmt::format("there is no GPU {}", policy.device), "--policy", fmt::format("0 to {}", gpus - 1)};
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Libraries> find_libraries(const std::string& executable, bool with_simulator) {
@@ -96,7 +106,10 @@ Result<Environment> plan_run(const RunOptions& options, const Libraries& librari
     TRY(profile, usable_profile(options.profile));
     added["TESSERA_PROFILE"] = profile;
   }
-  if (!options.policy.empty()) added["TESSERA_POLICY"] = options.policy;
+  if (!options.policy.empty()) {
+    TRY_STATUS(check_policy(options.policy, gpus.size()));
+    added["TESSERA_POLICY"] = options.policy;
+  }
   added["LD_PRELOAD"] = prepended(libraries.interposer, value_of(environment, "LD_PRELOAD"), ": ");
   return added;
 }
