@@ -1,5 +1,6 @@
 #include "profiles/database.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <new>
@@ -26,9 +27,12 @@ const Sample quick = {1, {1, 1e-6, 1e-6, 1e-6, 1e-6, 1e-6, 0}, {}};
 }  // namespace
 
 // Counted, for the promise that a look-up allocates nothing.
-void* operator new(std::size_t size) {
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
   ++allocations;
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* operator new(std::size_t size) {
+  if (void* memory = operator new(size, std::nothrow)) return memory;
   throw std::bad_alloc();
 }
 void operator delete(void* memory) noexcept { std::free(memory); }
