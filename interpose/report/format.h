@@ -22,7 +22,8 @@ inline constexpr int schema_version = 1;
 
 // Values of "type", in the order in which they appear in a block.
 namespace line_type {
-inline constexpr const char* start = "start";      // pid, schema_version, tessera_version, command, policy, profile, simulated, driver_version, home_only
+inline constexpr const char* start =
+    "start";  // pid, schema_version, tessera_version, command, policy, profile, simulated, driver_version, home_only
 inline constexpr const char* device = "device";    // ordinal, name, used
 inline constexpr const char* problem = "problem";  // text: a setting that was ignored, a helper that could not be used
 inline constexpr const char* kernel = "kernel";    // name, launches {"0": n}, redirected, reasons {"id": n}

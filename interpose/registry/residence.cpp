@@ -1,0 +1,110 @@
+#include "interpose/registry/residence.h"
+
+#include "interpose/device/own_calls.h"
+#include "profiles/base/log.h"
+
+namespace tessera::interpose::residence {
+namespace {
+
+// Our context on a GPU that may be used, or null.
+CUcontext context_on(Engine& engine, int device) {
+  if (!engine.placer().may_use(device)) return nullptr;
+  const std::lock_guard lock(engine.lock());
+  const auto context = engine.helpers().context(device);
+  return context.ok() ? context.value() : nullptr;
+}
+
+Reason reason_of_load(CUresult result) {
+  switch (result) {
+    case CUDA_ERROR_OUT_OF_MEMORY:
+      return Reason::no_memory;
+    case CUDA_ERROR_NO_BINARY_FOR_GPU:
+    case CUDA_ERROR_INVALID_PTX:
+    case CUDA_ERROR_UNSUPPORTED_PTX_VERSION:
+    case CUDA_ERROR_NOT_FOUND:
+      return Reason::no_code_there;
+    default:
+      return Reason::refused;
+  }
+}
+
+void apply(KernelThere& there, CUcontext context, int attribute, int value) {
+  const OwnCalls scope(context);
+  const CUresult result = call<Entry::cuFuncSetAttribute>(there.function, static_cast<CUfunction_attribute>(attribute), value);
+  if (result == CUDA_SUCCESS) {
+    there.refused.erase(attribute);
+  } else {
+    there.refused[attribute] = value;
+  }
+}
+
+CUresult function_on(const KernelRecord& kernel, std::size_t device, CUcontext context, CUfunction& function) {
+  const OwnCalls scope(context);
+  if (kernel.library_kernel != nullptr) return call<Entry::cuKernelGetFunction>(&function, kernel.library_kernel);
+  const auto& modules = kernel.module->there;
+  if (device >= modules.size() || modules[device] == nullptr) return CUDA_ERROR_NO_BINARY_FOR_GPU;
+  return call<Entry::cuModuleGetFunction>(&function, modules[device], kernel.name.c_str());
+}
+
+}  // namespace
+
+void load_elsewhere(Engine& engine, ModuleRecord& module, int home) {
+  const int count = engine.helpers().count();
+  module.there.assign(static_cast<std::size_t>(count), nullptr);
+  if (!module.image) return;
+  for (int device = 0; device < count; ++device) {
+    if (device == home) continue;
+    const CUcontext context = context_on(engine, device);
+    if (context == nullptr) continue;
+    const OwnCalls scope(context);
+    CUmodule& there = module.there[static_cast<std::size_t>(device)];
+    const CUresult result = call<Entry::cuModuleLoadData>(&there, module.image->data());
+    if (result == CUDA_SUCCESS) continue;
+    there = nullptr;
+    log::info("a module doesn't load on GPU {} (driver error {}): its kernels stay home", device, static_cast<int>(result));
+  }
+}
+
+void find_elsewhere(Engine& engine, KernelRecord& kernel) {
+  const std::lock_guard lock(kernel.mutex);
+  for (std::size_t device = 0; device < kernel.there.size(); ++device) {
+    KernelThere& there = kernel.there[device];
+    if (there.function != nullptr || there.why != Reason::not_loaded) continue;
+    const CUcontext context = context_on(engine, static_cast<int>(device));
+    if (context == nullptr) continue;
+    const CUresult result = function_on(kernel, device, context, there.function);
+    if (result != CUDA_SUCCESS) {
+      there.function = nullptr;
+      there.why = reason_of_load(result);
+      continue;
+    }
+    there.why = Reason::none;
+    for (const auto& [attribute, value] : kernel.attributes) apply(there, context, attribute, value);
+  }
+}
+
+void unload_elsewhere(Engine& engine, ModuleRecord& module) {
+  for (std::size_t device = 0; device < module.there.size(); ++device) {
+    if (module.there[device] == nullptr) continue;
+    CUcontext context = nullptr;
+    {
+      const std::lock_guard lock(engine.lock());
+      context = engine.helpers().existing_context(static_cast<int>(device));
+    }
+    if (context == nullptr) continue;
+    const OwnCalls scope(context);
+    call<Entry::cuModuleUnload>(module.there[device]);
+    module.there[device] = nullptr;
+  }
+}
+
+void set_attribute(Engine& engine, KernelRecord& kernel, CUfunction_attribute attribute, int value) {
+  const std::lock_guard lock(kernel.mutex);
+  kernel.attributes[attribute] = value;
+  for (std::size_t device = 0; device < kernel.there.size(); ++device) {
+    if (kernel.there[device].function == nullptr) continue;
+    if (const CUcontext context = context_on(engine, static_cast<int>(device))) apply(kernel.there[device], context, attribute, value);
+  }
+}
+
+}  // namespace tessera::interpose::residence
