@@ -127,7 +127,7 @@ Result<std::vector<Entry>> entries_of(Bytes bytes, std::string* damage) {
       problem = entry.error().message();
       break;
     }
-    entries.push_back(std::move(*entry));
+    entries.push_back(*entry);
     rest = rest.subspan(taken);
     offset += taken;
   }

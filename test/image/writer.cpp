@@ -204,8 +204,6 @@ std::string cubin(unsigned sm, const std::vector<Kernel>& kernels, const std::ve
     add_symbol(k.name, STT_FUNC, 0x10, text, 128);
     add_symbol("$" + k.name + "$callee", STT_FUNC, 0, text, 64);  // a device function: no kernel
   }
-  std::uint64_t size = 0;
-  for (const auto& g : globals) size += g.second;
   const std::size_t data = sections.size() + 1;
   sections.push_back({".nv.global", SHT_NOBITS, SHF_ALLOC | SHF_WRITE, 0, 0});
   sections.push_back({".nv.constant3", SHT_PROGBITS, SHF_ALLOC, 0, 0, std::string(16, '\0')});
