@@ -1,5 +1,8 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <limits>
+#include <new>
 #include <random>
 
 #include "placement/image/image.h"
@@ -10,6 +13,8 @@ using namespace tessera::image;
 using namespace tessera::testing;
 
 namespace {
+
+std::size_t largest_allocation = 0;
 
 std::string ptx_text(unsigned number) {
   std::string text = "\n\n.version 9.0\n.target sm_80\n.address_size 64\n";
@@ -53,6 +58,18 @@ std::string with_flags(Part part, std::uint64_t flags) {
 }
 
 }  // namespace
+
+// Watched, for the promise that a bomb costs no memory.
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  largest_allocation = std::max(largest_allocation, size);
+  return std::malloc(size == 0 ? 1 : size);
+}
+void* operator new(std::size_t size) {
+  if (void* memory = operator new(size, std::nothrow)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 TEST_CASE("containers of every kind read back as they were written, with a wrapper or without") {
   for (const std::uint16_t kind : {1, 2}) {
@@ -214,7 +231,9 @@ TEST_CASE("bombs cost no more memory than the cap") {
     CHECK_FALSE(payload_of(entries_of(less.bytes())->front()).ok());
     put(liar, 16 + 56, static_cast<std::uint64_t>(default_payload_cap));  // claims as much as may be, holds nothing of the kind
     const Exact more(liar);
+    largest_allocation = 0;
     CHECK_FALSE(payload_of(entries_of(more.bytes())->front()).ok());
+    CHECK(largest_allocation < zeros.size());
   }
   const Exact plain(container({{1, 80, ptx_text(1)}}));
   CHECK_FALSE(payload_of(entries_of(plain.bytes())->front(), 10).ok());

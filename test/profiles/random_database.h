@@ -48,7 +48,11 @@ class RandomDatabase {
     const DeviceIdentity choices[] = {{"A100-SXM4-80GB", 8, 0, 108}, {"A100-SXM4-80GB", 8, 0, 98}, {"L40S", 8, 9, 142}};
     return choices[below(3)];
   }
-  Sample sample() { return {1 + below(runs), distribution(), {static_cast<std::uint32_t>(below(3) * 32), 0, below(2) * 4096, below(2)}}; }
+  Sample sample() {
+    return {1 + below(runs),
+            distribution(),
+            {static_cast<std::uint32_t>(below(3) * 32), static_cast<std::uint32_t>(below(2) * 16), below(2) * 4096, below(2)}};
+  }
 
   std::mt19937_64 random_;
 };
