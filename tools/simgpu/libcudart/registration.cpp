@@ -1,0 +1,146 @@
+// What nvcc-built programs register before main: fat binaries, kernels, variables. Declarations as in the toolkit's crt/host_runtime.h.
+#include <vector_types.h>
+
+#include <map>
+#include <mutex>
+#include <vector>
+
+#include "profiles/base/log.h"
+#include "tools/simgpu/libcudart/state.h"
+
+namespace tessera::simgpu::runtime {
+namespace {
+
+struct FatBinary {
+  const void* image = nullptr;
+  CUlibrary library = nullptr;
+  CUresult loaded = CUDA_ERROR_NOT_INITIALIZED;
+};
+struct Entity {
+  FatBinary* binary = nullptr;
+  std::string name;
+  CUkernel kernel = nullptr;
+  std::size_t size = 0;  // variables
+};
+struct Registry {
+  std::mutex lock;
+  std::vector<FatBinary*> binaries;
+  std::map<const void*, Entity> kernels, variables;
+  std::map<CUkernel, const void*> host_functions;
+};
+// Never destroyed: programs unregister while the process ends.
+Registry& registry() {
+  static Registry* const instance = new Registry;
+  return *instance;
+}
+
+CUresult library_of(FatBinary& binary) {
+  if (binary.loaded == CUDA_ERROR_NOT_INITIALIZED) {
+    binary.loaded = driver().cuLibraryLoadData(&binary.library, binary.image, nullptr, nullptr, 0, nullptr, nullptr, 0);
+  }
+  return binary.loaded;
+}
+
+}  // namespace
+
+CUresult kernel_of(const void* host_function, CUkernel& kernel) noexcept {
+  if (const CUresult ready = use_driver(); ready != CUDA_SUCCESS) return ready;
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  const auto found = r.kernels.find(host_function);
+  if (found == r.kernels.end()) {
+    // A cudaKernel_t is taken as well.
+    const auto handle = static_cast<CUkernel>(const_cast<void*>(host_function));
+    if (r.host_functions.count(handle) == 0) return static_cast<CUresult>(cudaErrorInvalidDeviceFunction);
+    kernel = handle;
+    return CUDA_SUCCESS;
+  }
+  Entity& e = found->second;
+  if (e.kernel == nullptr) {
+    if (const CUresult bad = library_of(*e.binary); bad != CUDA_SUCCESS) return bad;
+    if (const CUresult bad = driver().cuLibraryGetKernel(&e.kernel, e.binary->library, e.name.c_str()); bad != CUDA_SUCCESS) return bad;
+    r.host_functions[e.kernel] = host_function;
+  }
+  kernel = e.kernel;
+  return CUDA_SUCCESS;
+}
+
+CUresult function_of(const void* host_function, CUfunction& function) noexcept {
+  if (const CUresult ready = use_context(); ready != CUDA_SUCCESS) return ready;
+  CUkernel kernel = nullptr;
+  if (const CUresult bad = kernel_of(host_function, kernel); bad != CUDA_SUCCESS) return bad;
+  return driver().cuKernelGetFunction(&function, kernel);
+}
+
+CUresult symbol_of(const void* host_variable, CUdeviceptr& address, std::size_t& size) noexcept {
+  if (const CUresult ready = use_context(); ready != CUDA_SUCCESS) return ready;
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  const auto found = r.variables.find(host_variable);
+  if (found == r.variables.end()) return static_cast<CUresult>(cudaErrorInvalidSymbol);
+  if (const CUresult bad = library_of(*found->second.binary); bad != CUDA_SUCCESS) return bad;
+  return driver().cuLibraryGetGlobal(&address, &size, found->second.binary->library, found->second.name.c_str());
+}
+
+}  // namespace tessera::simgpu::runtime
+
+using namespace tessera;
+using namespace tessera::simgpu::runtime;
+
+RUNTIME_EXPORT void** __cudaRegisterFatBinary(void* wrapper) noexcept {
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  auto* binary = new FatBinary;
+  binary->image = wrapper;
+  r.binaries.push_back(binary);
+  return reinterpret_cast<void**>(binary);
+}
+RUNTIME_EXPORT void __cudaRegisterFatBinaryEnd(void**) noexcept {}
+RUNTIME_EXPORT void __cudaUnregisterFatBinary(void** handle) noexcept {
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  auto* binary = reinterpret_cast<FatBinary*>(handle);
+  const auto forget = [&](auto& table) {
+    for (auto it = table.begin(); it != table.end();) it = it->second.binary == binary ? table.erase(it) : std::next(it);
+  };
+  for (const auto& [host, e] : r.kernels) {
+    if (e.binary == binary) r.host_functions.erase(e.kernel);
+  }
+  forget(r.kernels);
+  forget(r.variables);
+  std::erase(r.binaries, binary);
+  if (binary->library != nullptr) driver().cuLibraryUnload(binary->library);
+  delete binary;
+}
+RUNTIME_EXPORT char __cudaInitModule(void**) noexcept { return 1; }
+RUNTIME_EXPORT void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
+                                           int*) noexcept {
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  r.kernels[host] = Entity{reinterpret_cast<FatBinary*>(handle), name, nullptr, 0};
+}
+RUNTIME_EXPORT void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, size_t size, int, int) noexcept {
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  r.variables[host] = Entity{reinterpret_cast<FatBinary*>(handle), name, nullptr, size};
+}
+RUNTIME_EXPORT void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, size_t, int, int) noexcept {
+  log::notice(std::string("simulated runtime: the __managed__ variable ") + name + " is not offered; allocate it with cudaMallocManaged");
+}
+
+RUNTIME_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t* result, const void* host) noexcept {
+  CUkernel kernel = nullptr;
+  const CUresult code = kernel_of(host, kernel);
+  if (code == CUDA_SUCCESS) *result = reinterpret_cast<cudaKernel_t>(kernel);
+  return finish(code);
+}
+RUNTIME_EXPORT cudaError_t cudaGetKernel(cudaKernel_t* result, const void* host) noexcept {
+  return result == nullptr ? finish(cudaErrorInvalidValue) : __cudaGetKernel(result, host);
+}
+RUNTIME_EXPORT cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void* host) noexcept {
+  if (result == nullptr) return finish(cudaErrorInvalidValue);
+  CUfunction function = nullptr;
+  const CUresult code = function_of(host, function);
+  *result = reinterpret_cast<cudaFunction_t>(function);
+  return finish(code);
+}
