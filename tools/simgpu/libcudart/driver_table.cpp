@@ -9,7 +9,9 @@
 namespace tessera::simgpu::runtime {
 namespace {
 
-constexpr int asked_version = 13000;
+// The ABI of every function in the table, by the default names of cuda.h, is the newest one before 13.0 (which changed cuCtxSynchronize and
+// cuCtxGetDevice under unchanged names).
+constexpr int asked_version = 12090;
 
 using LookUp = decltype(&::cuGetProcAddress);
 
