@@ -36,7 +36,12 @@ void contact() {
 }
 
 void initialised() {
-  if (mode() == Mode::counting && Engine::get().find_devices()) set(Mode::moving);
+  if (mode() != Mode::counting) return;
+  Engine& engine = Engine::get();
+  const std::size_t told = engine.problems().size();
+  const bool moving = engine.find_devices();
+  for (std::size_t i = told; i < engine.problems().size(); ++i) log::notice(engine.problems()[i]);
+  if (moving) set(Mode::moving);
 }
 
 void explain_stub() {

@@ -9,7 +9,7 @@ namespace {
 
 std::atomic<Dlsym> found{nullptr};
 
-void* no_dlsym(void*, const char*) { return nullptr; }
+void* no_dlsym(void*, const char*) noexcept { return nullptr; }
 
 }  // namespace
 

@@ -6,7 +6,8 @@
 
 namespace tessera::interpose {
 
-using Dlsym = void* (*)(void* handle, const char* name);
+// noexcept: only so is a call of it in a noexcept function a tail call.
+using Dlsym = void* (*)(void* handle, const char* name) noexcept;
 
 // Found by dlvsym, once. Never null on a C library that has dlsym at all.
 [[nodiscard]] Dlsym real_dlsym_pointer() noexcept;

@@ -1,0 +1,1 @@
+extern "C" __attribute__((visibility("default"))) const char* inner_name() { return "inner"; }
