@@ -91,8 +91,8 @@ bool DeviceModel::is_estimated(std::string_view figure) const {
 }
 
 std::span<const DeviceModel> all_devices() {
-  static const std::vector<DeviceModel> models = load_all();
-  return models;
+  static const auto* const models = new std::vector<DeviceModel>(load_all());  // outlives exit handlers that name a model
+  return *models;
 }
 
 Result<const DeviceModel*> find_device(std::string_view name) {

@@ -19,6 +19,12 @@ std::string catalogue_name(const std::string& name) {
   return name.substr(0, mark);
 }
 
+// The error of what a variable holds, told by its name.
+Error about(const char* variable, const std::string& value, Error error) {
+  error.what = fmt::format("{}={}: {}", variable, value, error.what);
+  return error;
+}
+
 }  // namespace
 
 Placer& Placer::operator=(Placer&& other) noexcept {
@@ -30,11 +36,13 @@ Placer& Placer::operator=(Placer&& other) noexcept {
 
 Result<Placer> Placer::make(const Settings& settings) {
   Placer placer;
-  TRY(parsed, policy::parse_policy(settings.policy));
-  placer.policy_ = parsed;
-  if (parsed.kind == policy::PolicyKind::fastest && !settings.profile.empty()) {
-    TRY(database, load_database(settings.profile));
-    placer.database_ = std::make_unique<Database>(std::move(database));
+  const auto parsed = policy::parse_policy(settings.policy);
+  if (!parsed) return about("TESSERA_POLICY", settings.policy, parsed.error());
+  placer.policy_ = *parsed;
+  if (placer.policy_.kind == policy::PolicyKind::fastest && !settings.profile.empty()) {
+    auto database = load_database(settings.profile);
+    if (!database) return about("TESSERA_PROFILE", settings.profile, database.error());
+    placer.database_ = std::make_unique<Database>(std::move(database).value());
   }
   return placer;
 }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "placement/access/flow.h"
@@ -47,6 +48,11 @@ void note(LaunchAccess& result, std::uint16_t offset, std::uint64_t address, con
   result.pointers.push_back({offset, address, access.read, access.written});
 }
 
+// A pointer that the launch doesn't give: what hangs on it is guarded by a null check, or would be a fault anywhere.
+bool all_null(std::span<const std::byte> params, const Words& words) {
+  return std::all_of(words.begin(), words.end(), [&](std::uint16_t offset) { return word_at(params, offset) == 0; });
+}
+
 }  // namespace
 
 std::string_view name_of(Refusal refusal) { return refusals[static_cast<std::size_t>(refusal)].name; }
@@ -80,7 +86,7 @@ void evaluate(const KernelAccess& kernel, std::span<const std::byte> params, con
       based = true;
       note(result, offset, value, a);
     }
-    if (!based) return refuse(Refusal::unknown_base, a.line);
+    if (!based && !all_null(params, a.words)) return refuse(Refusal::unknown_base, a.line);
   }
 }
 

@@ -45,7 +45,7 @@ using Words = std::vector<std::uint16_t>;
 
 // One address that the kernel forms: the sum of (or a choice between) `words` and of integers that may depend on `mixed`.
 struct PointerAccess {
-  Words words;  // at least one of them must be a device pointer at launch; each that is one may be the base
+  Words words;  // one of them must be a device pointer at launch, or all null; each that is a pointer may be the base
   Words mixed;  // words whose value changed the offset by more than addition: none of them may be a device pointer
   bool read = false, written = false;
   std::uint32_t line = 0;  // of the first instruction that does so

@@ -107,6 +107,13 @@ TEST_CASE("what shows a pointer's value keeps the launch home") {
   CHECK(run(load01 + "cvt.u32.u64 %r1, %rd1;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd4, %rd2, %rd3;\nst.global.u32 [%rd4], %r2;", {A, B}) == "pointer_arithmetic");
 }
 
+TEST_CASE("a pointer that is null at launch touches nothing") {
+  const std::string optional = load01 + "@%p1 ld.global.f32 %f1, [%rd1];\nst.global.f32 [%rd2], %f1;";
+  CHECK(run(optional, {0, B}) == "8:w");
+  CHECK(run(optional, {A, B}) == "0:r 8:w");
+  CHECK(run(optional, {64, B}) == "unknown_base");
+}
+
 TEST_CASE("null checks, alignment tests and end pointers of the same array are harmless") {
   CHECK(run(load01 + "setp.eq.s64 %p1, %rd1, 0;\n@%p1 st.global.f32 [%rd2], %f1;", {A, B}) == "8:w");
   CHECK(run(load01 + "and.b64 %rd3, %rd1, 15;\nsetp.eq.s64 %p1, %rd3, 0;\n@%p1 st.global.f32 [%rd1], %f1;", {A, B}) == "0:w");

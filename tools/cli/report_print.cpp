@@ -72,15 +72,14 @@ std::string block_text(const report::Block& block) {
   if (!block.start.home_only.empty()) text += fmt::format("  everything stays home: {}\n", block.start.home_only);
   for (const std::string& problem : block.problems) text += fmt::format("  problem: {}\n", problem);
   for (const report::Device& device : block.devices) {
-    text += fmt::format("  GPU {}: {}{}{}\n", device.ordinal, device.name, block.start.simulated ? ", simulated" : "",
-                        device.ordinal == 0 ? ", home" : "");
+    text += fmt::format("  GPU {}: {}{}\n", device.ordinal, device.name, device.ordinal == 0 ? ", home" : "");
   }
   if (!block.kernels.empty()) text += kernel_table(block);
   for (const report::Moved& moved : block.moved) {
     text += fmt::format("  moved from GPU {} to GPU {}: {} in {}\n", moved.from, moved.to, bytes_text(moved.bytes),
                         plural(moved.copies, "copy", "copies"));
   }
-  for (const report::Reason& reason : block.reasons) text += fmt::format("  {}: {} {}\n", reason.id, reason.sentence, reason.advice);
+  for (const report::Reason& reason : block.reasons) text += fmt::format("  {}: {}. {}\n", reason.id, reason.sentence, reason.advice);
   return text;
 }
 
