@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "interpose/resolve/driver.h"
 #include "interpose/resolve/real.h"
 
 namespace tessera::interpose {
@@ -30,6 +31,8 @@ Engine::Engine() : settings_(Settings::from_environment()), problems_(settings_.
 }
 
 bool Engine::find_devices() {
+  call<Entry::cuDriverGetVersion>(&driver_version_);
+  is_simulated_ = driver::is_simulated();
   if (!helpers_.find()) {
     if (home_only_.empty()) home_only_ = "the driver doesn't say which GPUs there are";
     return false;

@@ -40,6 +40,8 @@ class Engine {
   [[nodiscard]] bool policy_is_home() const { return placer_.is_home(); }
   [[nodiscard]] const std::vector<std::string>& problems() const { return problems_; }
   [[nodiscard]] const std::string& home_only_because() const { return home_only_; }
+  [[nodiscard]] int driver_version() const { return driver_version_; }
+  [[nodiscard]] bool is_simulated() const { return is_simulated_; }
   [[nodiscard]] bool launches_block() const { return launches_block_; }
 
   [[nodiscard]] std::mutex& lock() { return lock_; }
@@ -60,6 +62,8 @@ class Engine {
   std::vector<std::string> problems_;
   std::string home_only_;
   bool launches_block_ = false;
+  int driver_version_ = 0;
+  bool is_simulated_ = false;
   Placer placer_;
   std::mutex lock_;
   Streams streams_;

@@ -9,8 +9,6 @@
 
 #include "interpose/engine.h"
 #include "interpose/report/json_line.h"
-#include "interpose/resolve/driver.h"
-#include "interpose/resolve/real.h"
 #include "profiles/base/log.h"
 
 namespace tessera::report {
@@ -68,8 +66,8 @@ Block collect(Engine& engine) {
   block.start.policy = engine.policy_is_home() ? "home" : engine.settings().policy;
   block.start.profile = engine.settings().profile;
   block.start.home_only = engine.home_only_because();
-  block.start.simulated = interpose::driver::is_simulated();
-  interpose::call<interpose::Entry::cuDriverGetVersion>(&block.start.driver_version);
+  block.start.simulated = engine.is_simulated();
+  block.start.driver_version = engine.driver_version();
   block.problems = engine.problems();
   for (int device = 0; device < engine.helpers().count(); ++device) block.devices.push_back({device, engine.helpers().name(device), false});
   add_kernels(engine, block);
