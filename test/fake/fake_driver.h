@@ -18,6 +18,8 @@ struct FakeLaunch {
 };
 unsigned fake_launches(FakeLaunch* list, unsigned capacity);
 void fake_reset();
+// From now on nothing is recorded: launches cost next to nothing, for measuring what is put in front of them.
+void fake_quiet();
 // The symbol that the driver's own cuGetProcAddress answers with, or null.
 const char* fake_answer(const char* stem, int version, unsigned long long flags);
 void* fake_address(const char* symbol);
