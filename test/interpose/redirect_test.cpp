@@ -44,7 +44,7 @@ TEST_CASE("a launch goes to the other GPU with translated pointers, and its byte
   REQUIRE(calls("cuMemFree_v2") == 2);  // and its replica
 }
 
-TEST_CASE("what isn't plain device memory stays home", "[launch]") {
+TEST_CASE("what isn't plain device memory stays home; a null pointer is no memory", "[launch]") {
   const World world;
   const CUfunction function = World::function(World::module(ptx("touch")), "touch");
   static int elsewhere = 0;
@@ -53,9 +53,10 @@ TEST_CASE("what isn't plain device memory stays home", "[launch]") {
   REQUIRE(World::launch(function, params) == CUDA_SUCCESS);
   pointer = 0;
   REQUIRE(World::launch(function, params) == CUDA_SUCCESS);
-  for (const FakeLaunch& made : launches()) REQUIRE(made.device == 0);
   REQUIRE(launches().size() == 2);
+  REQUIRE(launches()[0].device == 0);
   REQUIRE(launches()[0].first_param == reinterpret_cast<CUdeviceptr>(&elsewhere));
+  REQUIRE(launches()[1].first_param == 0);
 }
 
 TEST_CASE("no memory on the other GPU: the launch stays home", "[launch]") {
