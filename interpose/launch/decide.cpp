@@ -30,7 +30,8 @@ Reason add_touches(Engine& engine, const KernelText& text, Decision& decision) {
   if (!text.access.understood()) return reason_of(text.access.refusal);
   access::evaluate(
       text.access, decision.block, [&](std::uint64_t value) { return holder(coherence, value) != nullptr; }, found);
-  if (found.refusal == access::Refusal::unknown_base) return Reason::memory_kind;  // the kernel is understood: it's the memory that isn't known
+  if (found.refusal == access::Refusal::unknown_base)
+    return Reason::memory_kind;  // the kernel is understood: it's the memory that isn't known
   if (found.refusal != access::Refusal::none) return reason_of(found.refusal);
   for (const access::LaunchPointer& pointer : found.pointers) {
     const bool behind = coherence.find(pointer.address) == nullptr;

@@ -8,8 +8,8 @@
 #include <atomic>
 #include <cstdlib>
 #include <cstring>
-#include <optional>
 #include <iterator>
+#include <optional>
 #include <string>
 
 namespace tessera::log {

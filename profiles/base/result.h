@@ -15,13 +15,13 @@ namespace tessera {
 
 // Classes of failure; the command maps them to its exit status (see docs/commands.md).
 enum class ErrorCode : std::uint8_t {
-  usage,         // the caller asked for something that can't be asked for
-  bad_data,      // bytes from outside are not what they should be
-  not_found,     // a named thing isn't there
-  environment,   // the machine lacks something (file, permission, memory, driver)
-  unsupported,   // valid, but not offered
-  infeasible,    // no answer exists under the given limits
-  internal,      // our own mistake
+  usage,        // the caller asked for something that can't be asked for
+  bad_data,     // bytes from outside are not what they should be
+  not_found,    // a named thing isn't there
+  environment,  // the machine lacks something (file, permission, memory, driver)
+  unsupported,  // valid, but not offered
+  infeasible,   // no answer exists under the given limits
+  internal,     // our own mistake
 };
 
 struct Error {
@@ -82,10 +82,10 @@ class [[nodiscard]] Status {
 // TRY(variable, expression): declares `variable` from a Result's value, or returns its Error from the function.
 // This is the only macro of the project that may return.
 #define TRY(variable, expression) TESSERA_TRY(variable, expression, TESSERA_TRY_JOIN(tessera_try_, __LINE__))
-#define TESSERA_TRY(variable, expression, holder) \
-  auto holder = (expression);                     \
+#define TESSERA_TRY(variable, expression, holder)     \
+  auto holder = (expression);                         \
   if (!holder.ok()) return std::move(holder).error(); \
   auto variable = std::move(holder).value()
 // TRY_STATUS(expression): the same for a Status.
-#define TRY_STATUS(expression)                                        \
+#define TRY_STATUS(expression) \
   if (auto tessera_status = (expression); !tessera_status.ok()) return std::move(tessera_status).error()

@@ -82,8 +82,7 @@ Settings Settings::read(const std::function<const char*(const char*)>& get) {
     }
   };
   const SettingRow* row = rows;
-#define TESSERA_SETTING(field, kind, default_value, values, help) \
-  take.operator()<SettingKind::kind>(*row++, settings.field);
+#define TESSERA_SETTING(field, kind, default_value, values, help) take.operator()<SettingKind::kind>(*row++, settings.field);
 #include "profiles/base/settings.def"
 #undef TESSERA_SETTING
   return settings;

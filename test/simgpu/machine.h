@@ -75,8 +75,8 @@ class Params {
   std::vector<std::byte> bytes_;
 };
 
-inline LaunchOutcome launch(const ExecKernel& kernel, std::array<std::uint32_t, 3> grid, std::array<std::uint32_t, 3> block, const Params& params,
-                            std::uint32_t dynamic_shared = 0, unsigned threads = 0) {
+inline LaunchOutcome launch(const ExecKernel& kernel, std::array<std::uint32_t, 3> grid, std::array<std::uint32_t, 3> block,
+                            const Params& params, std::uint32_t dynamic_shared = 0, unsigned threads = 0) {
   LaunchConfig config;
   config.grid = grid;
   config.block = block;
