@@ -113,7 +113,8 @@ int run(const Options& options) {
   const int status = run_child(options.run.command, *environment);
   if (options.quiet || status == exit_status::command_not_found || status == exit_status::not_executable) return status;
   const RunReport said = read_reports(report, simulated, status);
-  fmt::print(stderr, "{}", options.report == "json" ? json_of(said) : text_of(said));
+  if (options.report != "json") fmt::print(stderr, "{}", text_of(said));
+  if (options.report != "text") fmt::print(stderr, "{}", json_of(said));
   return status;
 }
 
@@ -125,9 +126,9 @@ Action declare_run(CLI::App& parser) {
   CLI::Option* home = parser.add_option("--home", options->home, "which GPU becomes the program's device 0")->type_name("N");
   parser.add_option("--profile", options->run.profile, "profile database that the policy fastest reads")->type_name("FILE");
   parser.add_option("--policy", options->run.policy, "home | fastest | random:SEED | GPU-INDEX")->type_name("POLICY");
-  parser.add_option("--report", options->report, "text | json, on stderr after the program's end")
+  parser.add_option("--report", options->report, "text | json | both, on stderr after the program's end")
       ->type_name("FORM")
-      ->check(CLI::IsMember({"text", "json"}));
+      ->check(CLI::IsMember({"text", "json", "both"}));
   parser.add_flag("-q,--quiet", options->quiet, "no report");
   parser.prefix_command();
   parser.footer(
