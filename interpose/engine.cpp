@@ -49,6 +49,11 @@ bool Engine::find_devices() {
   return home_only_.empty();
 }
 
+CUcontext current_context() noexcept {
+  CUcontext context = nullptr;
+  return call<Entry::cuCtxGetCurrent>(&context) == CUDA_SUCCESS ? context : nullptr;
+}
+
 int current_device() noexcept {
   CUdevice device = -1;
   return call<Entry::cuCtxGetDevice>(&device) == CUDA_SUCCESS ? device : -1;

@@ -28,7 +28,7 @@ class Engine {
   // At first contact.
   static void make();
   [[nodiscard]] static Engine& get();
-  // The engine when launches are counted (or moved), else null: one relaxed load.
+  // The engine when launches are counted (or moved), else null: one load.
   [[nodiscard]] static Engine* counting() noexcept { return start::mode() >= start::Mode::counting ? &get() : nullptr; }
   // The engine when launches may move, else null.
   [[nodiscard]] static Engine* moving() noexcept { return start::mode() == start::Mode::moving ? &get() : nullptr; }
@@ -76,5 +76,6 @@ class Engine {
 
 // The device of the current context; -1 without one.
 [[nodiscard]] int current_device() noexcept;
+[[nodiscard]] CUcontext current_context() noexcept;
 
 }  // namespace tessera::interpose

@@ -3,7 +3,7 @@
 // Nothing happens before the program calls the driver: no constructor, no file, no line, no driver loaded. The first wrapped call
 // reads the settings; after the first successful cuInit it is known whether anything can move.
 // Invariant: the mode only goes forward, except that a forked child is inert for good: the driver can't be used there, and its own
-// error is the right answer. Under setuid (AT_SECURE) everything is inert. Threads: any; mode() is one relaxed load.
+// error is the right answer. Under setuid (AT_SECURE) everything is inert. Threads: any; mode() is one load.
 #pragma once
 
 #include <atomic>
@@ -21,7 +21,8 @@ enum class Mode : std::uint8_t {
 namespace detail {
 inline std::atomic<Mode> mode{Mode::untouched};
 }
-[[nodiscard]] inline Mode mode() noexcept { return detail::mode.load(std::memory_order_relaxed); }
+// Acquires what was made before the mode was set: the engine.
+[[nodiscard]] inline Mode mode() noexcept { return detail::mode.load(std::memory_order_acquire); }
 [[nodiscard]] bool is_inert() noexcept;
 
 // A wrapped call was made by the program. Cheap after the first.

@@ -7,7 +7,7 @@
 namespace tessera::interpose {
 namespace {
 
-CUcontext current_context() {
+CUcontext context_now() {
   CUcontext context = nullptr;
   call<Entry::cuCtxGetCurrent>(&context);
   return context;
@@ -26,7 +26,7 @@ Streams::Key Streams::key_of(StreamArgument stream, StreamInfo& info) {
   if (stream.handle == nullptr) info.handle = stream.null_is_per_thread ? CU_STREAM_PER_THREAD : CU_STREAM_LEGACY;
   info.thread = info.handle == CU_STREAM_PER_THREAD ? this_thread() : 0;
   if (info.handle != CU_STREAM_PER_THREAD && info.handle != CU_STREAM_LEGACY) return {nullptr, info.handle, 0};
-  info.context = current_context();
+  info.context = context_now();
   return {info.context, info.handle, info.thread};
 }
 
@@ -41,7 +41,7 @@ order::StreamId Streams::id_of(StreamArgument stream) {
   const Key key = key_of(stream, info);
   const auto [entry, is_new] = ids_.try_emplace(key, next_);
   if (!is_new) return entry->second;
-  if (info.context == nullptr && call<Entry::cuStreamGetCtx>(info.handle, &info.context) != CUDA_SUCCESS) info.context = current_context();
+  if (info.context == nullptr && call<Entry::cuStreamGetCtx>(info.handle, &info.context) != CUDA_SUCCESS) info.context = context_now();
   infos_[next_] = info;
   return next_++;
 }

@@ -8,8 +8,7 @@ namespace {
 
 void allocated(Engine& engine, CUdeviceptr address, std::size_t bytes) {
   hooks::guarded([&] {
-    CUcontext context = nullptr;
-    call<Entry::cuCtxGetCurrent>(&context);
+    const CUcontext context = current_context();
     const int device = current_device();
     const std::lock_guard lock(engine.lock());
     engine.coherence().allocated({device, reinterpret_cast<coherence::ContextId>(context), address}, bytes);

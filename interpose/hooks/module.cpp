@@ -57,7 +57,8 @@ void handle_found(Engine& engine, const void* handle, const std::shared_ptr<Modu
   }
   engine.registry().found(handle, record);
   // A library is loaded without a context; its kernels are looked for on other GPUs once the program has one.
-  if (Engine::moving() != nullptr && (kernel == nullptr || current_device() >= 0)) residence::find_elsewhere(engine, *record);
+  if (Engine::moving() != nullptr && (kernel == nullptr || current_device() >= 0))
+    residence::find_elsewhere(engine, *record, current_device());
 }
 
 template <typename Unload>

@@ -13,13 +13,18 @@ std::optional<CUresult> LaunchRun::redirected() {
   decision_.home = current_device();
   if (decision_.home < 0) return std::nullopt;  // the driver will say what is wrong
   decision_.kernel = engine_.registry().kernel_of(launch_.function);
-  if (decision_.kernel && decision_.kernel->library_kernel != nullptr) residence::find_elsewhere(engine_, *decision_.kernel);
+  if (decision_.kernel && decision_.kernel->library_kernel != nullptr) {
+    residence::find_elsewhere(engine_, *decision_.kernel, decision_.home);
+  }
   std::optional<CUresult> answer;
   order::Ticket end;
   {
     const std::lock_guard lock(engine_.lock());
     const order::StreamId stream = engine_.streams().id_of(launch_.stream);
     decide(engine_, launch_, decision_);
+    // In a stream of another context the launch fails, and it has to be the driver that says so.
+    const StreamInfo* info = engine_.streams().info(stream);
+    if (info == nullptr || info->context != current_context()) decision_.target = decision_.home;
     if (decision_.target != decision_.home) answer = submit(engine_, launch_, stream, decision_);
     if (!answer) {
       std::vector<coherence::Touch> touches;

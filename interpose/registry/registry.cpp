@@ -1,7 +1,6 @@
 #include "interpose/registry/registry.h"
 
 #include <algorithm>
-#include <cstdint>
 
 namespace tessera::interpose {
 
@@ -13,8 +12,6 @@ const KernelText* KernelRecord::text(std::size_t device, unsigned sm) {
   }
   return slot.text.load(std::memory_order_relaxed);
 }
-
-Registry::Shard& Registry::shard_of(const void* handle) { return shards_[(reinterpret_cast<std::uintptr_t>(handle) >> 4) % shard_count]; }
 
 void Registry::loaded(CUmodule module, std::shared_ptr<ModuleRecord> record) {
   const std::lock_guard lock(mutex_);
@@ -44,16 +41,14 @@ void Registry::found(const void* handle, const KernelRef& kernel) {
     auto& handles = kernel->module->handles;
     if (std::find(handles.begin(), handles.end(), handle) == handles.end()) handles.push_back(handle);
   }
-  Shard& shard = shard_of(handle);
-  const std::unique_lock lock(shard.mutex);
-  shard.kernels[handle] = kernel;
+  const WriterLock lock(*this);
+  kernels_[handle] = kernel;
 }
 
 KernelRef Registry::kernel_of(const void* handle) {
-  Shard& shard = shard_of(handle);
-  const std::shared_lock lock(shard.mutex);
-  const auto found = shard.kernels.find(handle);
-  return found == shard.kernels.end() ? nullptr : found->second;
+  const std::lock_guard lock(reader_lock());
+  const auto found = kernels_.find(handle);
+  return found == kernels_.end() ? nullptr : found->second;
 }
 
 KernelRef Registry::find_in(ModuleRecord& module, const std::string& name) {
@@ -69,10 +64,9 @@ KernelRef Registry::find_in(ModuleRecord& module, const std::string& name) {
 }
 
 KernelStats* Registry::stats_of(const void* handle) {
-  Shard& shard = shard_of(handle);
-  const std::shared_lock lock(shard.mutex);
-  const auto found = shard.kernels.find(handle);
-  return found == shard.kernels.end() ? nullptr : &found->second->stats;
+  const std::lock_guard lock(reader_lock());
+  const auto found = kernels_.find(handle);
+  return found == kernels_.end() ? nullptr : &found->second->stats;
 }
 
 std::shared_ptr<ModuleRecord> Registry::unloading(const void* module_or_library) {
@@ -86,11 +80,10 @@ std::shared_ptr<ModuleRecord> Registry::unloading(const void* module_or_library)
     std::erase_if(modules_, [&](const auto& entry) { return entry.second == record; });
     handles.swap(record->handles);
   }
+  const WriterLock lock(*this);
   for (const void* handle : handles) {
-    Shard& shard = shard_of(handle);
-    const std::unique_lock lock(shard.mutex);
-    const auto found = shard.kernels.find(handle);
-    if (found != shard.kernels.end() && found->second->module == record) shard.kernels.erase(found);
+    const auto found = kernels_.find(handle);
+    if (found != kernels_.end() && found->second->module == record) kernels_.erase(found);
   }
   return record;
 }

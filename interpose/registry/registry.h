@@ -3,8 +3,8 @@
 // A kernel handle may be a CUfunction or a CUkernel (also one cast to the other); both lead to the KernelRecord. Records are shared, so a
 // launch keeps the one that it looked up while another thread unloads the module; handles are forgotten before the driver can give
 // them out again, so a recycled handle never shows the old kernel.
-// Invariant: a handle leads to one record. Ownership: records keep their image. Threads: any; the table of handles is split over
-// reader-writer locks, under which nothing else is called.
+// Invariant: a handle leads to one record. Ownership: records keep their image. Threads: any; no lock of this
+// class is held while anything else is called.
 #pragma once
 
 #include <array>
@@ -12,7 +12,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -83,14 +82,28 @@ class Registry {
   std::shared_ptr<ModuleRecord> unloading(const void* module_or_library);
 
  private:
-  static constexpr std::size_t shard_count = 16;
-  struct alignas(64) Shard {
-    std::shared_mutex mutex;
-    std::unordered_map<const void*, KernelRef> kernels;
+  // Readers take their thread's lock, so that launching threads don't meet; a writer takes all of them.
+  struct alignas(64) ReaderLock {
+    std::mutex mutex;
   };
-  [[nodiscard]] Shard& shard_of(const void* handle);
+  class WriterLock {
+   public:
+    explicit WriterLock(Registry& registry) : registry_(registry) {
+      for (ReaderLock& lock : registry_.readers_) lock.mutex.lock();
+    }
+    ~WriterLock() {
+      for (ReaderLock& lock : registry_.readers_) lock.mutex.unlock();
+    }
+    WriterLock(const WriterLock&) = delete;
+    WriterLock& operator=(const WriterLock&) = delete;
 
-  std::array<Shard, shard_count> shards_;
+   private:
+    Registry& registry_;
+  };
+  [[nodiscard]] std::mutex& reader_lock() { return readers_[thread_slot()].mutex; }
+
+  std::array<ReaderLock, thread_slots> readers_;
+  std::unordered_map<const void*, KernelRef> kernels_;
   std::mutex mutex_;
   std::unordered_map<const void*, std::shared_ptr<ModuleRecord>> modules_;
 };

@@ -65,11 +65,12 @@ void load_elsewhere(Engine& engine, ModuleRecord& module, int home) {
   }
 }
 
-void find_elsewhere(Engine& engine, KernelRecord& kernel) {
+void find_elsewhere(Engine& engine, KernelRecord& kernel, int home) {
   const std::lock_guard lock(kernel.mutex);
+  if (home >= 0) static_cast<void>(kernel.text(static_cast<std::size_t>(home), engine.helpers().sm(home)));
   for (std::size_t device = 0; device < kernel.there.size(); ++device) {
     KernelThere& there = kernel.there[device];
-    if (there.function != nullptr || there.why != Reason::not_loaded) continue;
+    if (static_cast<int>(device) == home || there.function != nullptr || there.why != Reason::not_loaded) continue;
     const CUcontext context = context_on(engine, static_cast<int>(device));
     if (context == nullptr) continue;
     const CUresult result = function_on(kernel, device, context, there.function);
@@ -79,6 +80,7 @@ void find_elsewhere(Engine& engine, KernelRecord& kernel) {
       continue;
     }
     there.why = Reason::none;
+    static_cast<void>(kernel.text(device, engine.helpers().sm(static_cast<int>(device))));
     for (const auto& [attribute, value] : kernel.attributes) apply(there, context, attribute, value);
   }
 }

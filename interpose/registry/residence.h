@@ -11,8 +11,9 @@ namespace tessera::interpose::residence {
 
 // The image was loaded for `home`; load it for every GPU that the policy may use.
 void load_elsewhere(Engine& engine, ModuleRecord& module, int home);
-// A handle of this kernel was given out: find it on those GPUs, and make it as the program has set it.
-void find_elsewhere(Engine& engine, KernelRecord& kernel);
+// A handle of this kernel was given out while `home` was current (-1: none): find it on those GPUs, make it as the program has set it, and
+// read its PTX for them.
+void find_elsewhere(Engine& engine, KernelRecord& kernel, int home);
 // The program unloads the module.
 void unload_elsewhere(Engine& engine, ModuleRecord& module);
 // The program set an attribute of the kernel.

@@ -35,7 +35,7 @@ void add_kernels(Engine& engine, Block& block) {
     kernel.name = stats->name;
     kernel.redirected = stats->redirected.load(std::memory_order_relaxed);
     for (std::size_t device = 0; device < interpose::counted_devices; ++device) {
-      const std::uint64_t count = stats->launches[device].load(std::memory_order_relaxed);
+      const std::uint64_t count = stats->launches_on(device);
       if (count == 0) continue;
       kernel.launches[static_cast<int>(device)] = count;
       block.launches += count;

@@ -56,7 +56,8 @@ void measure(const char* label) {
     plain.push_back(nanoseconds(driver, function, params, launches_a_round));
     wrapped.push_back(nanoseconds(wrapper, function, params, launches_a_round));
   }
-  std::printf("%-34s driver %6.1f ns, wrapped %7.1f ns, added %7.1f ns\n", label, median(plain), median(wrapped), median(wrapped) - median(plain));
+  std::printf("%-34s driver %6.1f ns, wrapped %7.1f ns, added %7.1f ns\n", label, median(plain), median(wrapped),
+              median(wrapped) - median(plain));
 }
 
 void scale(const char* label) {
