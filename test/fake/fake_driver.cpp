@@ -259,7 +259,10 @@ FAKE cuEventCreate(CUevent* event, unsigned) {
 }
 FAKE cuEventRecord(CUevent, CUstream) { return CUDA_SUCCESS; }
 FAKE cuEventQuery(CUevent) { return CUDA_SUCCESS; }
-FAKE cuEventSynchronize(CUevent) { return CUDA_SUCCESS; }
+FAKE cuEventSynchronize(CUevent) {
+  fake_note("cuEventSynchronize");
+  return CUDA_SUCCESS;
+}
 FAKE cuStreamWaitEvent(CUstream, CUevent, unsigned) { return CUDA_SUCCESS; }
 FAKE cuStreamCreateWithPriority(CUstream* stream, unsigned, int) {
   *stream = reinterpret_cast<CUstream>(new int(0));

@@ -1,4 +1,5 @@
-// A small program for process_test.cpp: launcher COUNT [fork | plugin].
+// A small program for process_test.cpp: launcher COUNT [fork | plugin | finished].
+// finished: whether the driver was asked to wait for what was launched.
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -56,5 +57,9 @@ int main(int argc, char** argv) {
   if (initialised != CUDA_SUCCESS) return static_cast<int>(initialised);
   const World world;
   const int result = launch_all(std::atoi(argv[1]), -1);
+  if (argc > 2 && std::strcmp(argv[2], "finished") == 0) {
+    std::printf("%u\n", calls("cuEventSynchronize"));
+    return result;
+  }
   return result == 0 && argc > 2 ? fork_and_launch() : result;
 }

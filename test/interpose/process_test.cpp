@@ -120,6 +120,12 @@ TEST_CASE("a forked child gets the driver's own answers", "[G2]") {
   REQUIRE(lines_of(file).back()["launches"] == 2);  // the parent's alone
 }
 
+TEST_CASE("where launches block, redirected ones do", "[E16]") {
+  const std::vector<std::string> command = {TESSERA_LAUNCHER, "3", "finished"};
+  REQUIRE(run_process(command, over_fake({{"TESSERA_POLICY", "1"}})).out == "0\n");
+  REQUIRE(run_process(command, over_fake({{"TESSERA_POLICY", "1"}, {"CUDA_LAUNCH_BLOCKING", "1"}})).out == "3\n");
+}
+
 TEST_CASE("libraries of a program are found where its own search path says", "[A8]") {
   const Outcome outcome = run_process({TESSERA_LAUNCHER, "0", "plugin"}, over_fake());
   INFO(outcome.err);
