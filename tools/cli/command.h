@@ -28,6 +28,7 @@ struct Command {
 
 Action declare_run(CLI::App& parser);
 Action declare_devices(CLI::App& parser);
+Action declare_inspect(CLI::App& parser);
 Action declare_help(CLI::App& parser);
 
 // Prints "tessera: …" to stderr.

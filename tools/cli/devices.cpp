@@ -20,7 +20,7 @@ struct Options {
 };
 
 struct Column {
-  const char* key;    // in JSON, and in DeviceModel::estimated
+  const char* key;    // in JSON, as in the device's file and DeviceModel::estimated
   const char* title;  // in the table
   double (*value)(const DeviceModel&);
   double unit;  // one of the table's units in SI
@@ -28,14 +28,14 @@ struct Column {
 
 const Column columns[] = {
     {"sm_count", "SMs", [](const DeviceModel& m) { return static_cast<double>(m.sm_count); }, 1},
-    {"memory_bytes", "GB", [](const DeviceModel& m) { return static_cast<double>(m.memory_bytes); }, 1e9},
-    {"memory_byte_per_s", "GB/s", [](const DeviceModel& m) { return m.memory_byte_per_s; }, 1e9},
-    {"fp32_flop_per_s", "FP32 TF", [](const DeviceModel& m) { return m.fp32_flop_per_s; }, 1e12},
-    {"fp16_tensor_flop_per_s", "FP16 tensor TF", [](const DeviceModel& m) { return m.fp16_tensor_flop_per_s; }, 1e12},
-    {"pcie_byte_per_s", "PCIe GB/s", [](const DeviceModel& m) { return m.pcie_byte_per_s; }, 1e9},
-    {"nvlink_byte_per_s", "NVLink GB/s", [](const DeviceModel& m) { return m.nvlink_byte_per_s; }, 1e9},
+    {"memory_size_byte", "GB", [](const DeviceModel& m) { return static_cast<double>(m.memory_bytes); }, 1e9},
+    {"memory_bandwidth_byte_per_s", "GB/s", [](const DeviceModel& m) { return m.memory_byte_per_s; }, 1e9},
+    {"fp32_peak_flop_per_s", "FP32 TF", [](const DeviceModel& m) { return m.fp32_flop_per_s; }, 1e12},
+    {"fp16_tensor_dense_flop_per_s", "FP16 tensor TF", [](const DeviceModel& m) { return m.fp16_tensor_flop_per_s; }, 1e12},
+    {"pcie_bandwidth_per_direction_byte_per_s", "PCIe GB/s", [](const DeviceModel& m) { return m.pcie_byte_per_s; }, 1e9},
+    {"nvlink_bandwidth_bidirectional_byte_per_s", "NVLink GB/s", [](const DeviceModel& m) { return m.nvlink_byte_per_s; }, 1e9},
     {"tdp_w", "W", [](const DeviceModel& m) { return m.tdp_w; }, 1},
-    {"price_usd_per_h", "USD/h", [](const DeviceModel& m) { return m.price_usd_per_h; }, 1},
+    {"cloud_price_usd_per_h", "USD/h", [](const DeviceModel& m) { return m.price_usd_per_h; }, 1},
 };
 
 // An unknown figure is "-", an estimated one has a "~".

@@ -15,6 +15,7 @@ namespace {
 const Command commands[] = {
     {"run", "run a program with its kernel launches spread over the GPUs", declare_run},
     {"devices", "list the GPU models that Tessera knows", declare_devices},
+    {"inspect", "show the kernels of a file, and what they do with their pointers", declare_inspect},
     {"help", "explain a topic", declare_help},
 };
 
