@@ -20,6 +20,12 @@ struct ParamCopy {
   std::uint32_t caller = 0, callee = 0, bytes = 0;  // offsets in the activation's local memory
 };
 
+// What a call copies between registers: parameters of functions that take them so (.func (.reg .u32 r) f(.reg .u32 a)).
+struct RegisterCopy {
+  Slot caller, callee;     // the callee's is in its frame; the caller's may be a literal
+  std::uint8_t bytes = 4;  // of a lane; 0 = a predicate
+};
+
 enum class Builtin : std::uint8_t { none, vprintf, assertfail };
 
 struct CallSite {
@@ -27,6 +33,7 @@ struct CallSite {
   Builtin builtin = Builtin::none;
   std::string name;
   std::vector<ParamCopy> arguments, results;
+  std::vector<RegisterCopy> register_arguments, register_results;
 };
 
 // What running a basic block once costs a lane: added up at the end of a launch.
@@ -51,6 +58,7 @@ struct Code {
   std::uint32_t frame_bytes = 0;                             // registers
   std::uint32_t local_bytes = 0;                             // .local variables, parameters of calls
   std::vector<std::uint32_t> param_offsets, return_offsets;  // .func only: in its local memory
+  std::vector<Slot> param_slots, return_slots;               // .func only: those that are registers; others invalid
 };
 
 struct Program {

@@ -11,77 +11,10 @@ using ptx::Type;
 using U32 = std::uint32_t;
 using U64 = std::uint64_t;
 
-// ---- registers may be wider than the types: handlers work on natural storage, these adapt
-
-// H with a source of 64-bit storage whose low half is meant.
-template <Handler H>
-void from_wide(Warp& w, const Op& op) {
-  alignas(64) U32 low[warp_size];
-  const auto* a = w.at<const U64>(op.a);
-  TESSERA_EACH_LANE(i) low[i] = static_cast<U32>(a[i]);
-  Op inner = op;
-  inner.a = Slot::of(Bank::scratch, 0);
-  w.bank[static_cast<unsigned>(Bank::scratch)] = reinterpret_cast<std::byte*>(low);
-  H(w, inner);
-}
-// H with a destination of 64-bit storage: the 32-bit result is extended.
-template <Handler H, bool Signed>
-void to_wide(Warp& w, const Op& op) {
-  alignas(64) U32 result[warp_size];
-  const std::uint32_t exec = w.exec;
-  std::byte* const outer = w.bank[static_cast<unsigned>(Bank::scratch)];
-  alignas(64) U64 source[warp_size];
-  Op inner = op;
-  inner.d = Slot::of(Bank::scratch, 0);
-  if (op.a.bank() == static_cast<unsigned>(Bank::scratch)) {
-    __builtin_memcpy(source, outer, sizeof(U32) * warp_size);
-    // Both sides are adapted: the result goes behind the source.
-    alignas(64) U32 both[2 * warp_size];
-    __builtin_memcpy(both, source, sizeof(U32) * warp_size);
-    w.bank[static_cast<unsigned>(Bank::scratch)] = reinterpret_cast<std::byte*>(both);
-    inner.d = Slot::of(Bank::scratch, sizeof(U32) * warp_size);
-    w.exec = full_mask;
-    H(w, inner);
-    __builtin_memcpy(result, both + warp_size, sizeof result);
-  } else {
-    w.bank[static_cast<unsigned>(Bank::scratch)] = reinterpret_cast<std::byte*>(result);
-    w.exec = full_mask;
-    H(w, inner);
-  }
-  w.exec = exec;
-  w.bank[static_cast<unsigned>(Bank::scratch)] = outer;
-  alignas(64) U64 t[warp_size];
-  TESSERA_EACH_LANE(i) t[i] = Signed ? static_cast<U64>(std::int64_t{static_cast<std::int32_t>(result[i])}) : U64{result[i]};
-  blend(w.at<U64>(op.d), t, w.exec);
-}
-
-// The handler for the storage that the registers have; D and A are the types in the registers.
+// Registers may be wider than the types; handlers work on the natural storage of the types, the decoder narrows and extends around them.
 template <Handler H, typename D, typename A>
-Choice adapted(const Form& f, std::uint16_t y = 0) {
-  const bool wide_d = f.dst_bytes == 8, wide_a = f.src_bytes == 8;
-  Choice choice{.shape = {wide_d ? Type::b64 : Type::b32, wide_a ? Type::b64 : Type::b32, Type::none}, .y = y};
-  if ((sizeof(D) == 8 && !wide_d) || (sizeof(A) == 8 && !wide_a)) return {};
-  constexpr bool sign = D(-1) < D(0);
-  if constexpr (sizeof(D) < 8 && sizeof(A) < 8) {
-    if (wide_d && wide_a) {
-      choice.fn = from_wide<to_wide<H, sign>>;
-      return choice;
-    }
-  }
-  if constexpr (sizeof(D) < 8) {
-    if (wide_d) {
-      choice.fn = to_wide<H, sign>;
-      return choice;
-    }
-  }
-  if constexpr (sizeof(A) < 8) {
-    if (wide_a) {
-      choice.fn = from_wide<H>;
-      return choice;
-    }
-  }
-  choice.fn = H;
-  return choice;
+Choice adapted(std::uint16_t y = 0) {
+  return {.fn = H, .shape = {sizeof(D) == 8 ? Type::b64 : Type::b32, sizeof(A) == 8 ? Type::b64 : Type::b32, Type::none}, .y = y};
 }
 
 // ---- types
@@ -105,13 +38,6 @@ template <typename T>
 constexpr T lowest_v = is_signed_v<T> ? T(Unsigned<T>(1) << (8 * sizeof(T) - 1)) : T(0);
 template <typename T>
 constexpr T highest_v = T(~Unsigned<T>(lowest_v<T>));
-
-// A 16-bit floating value in a register.
-template <typename H>
-struct Half {
-  std::uint16_t bits;
-};
-inline float load_float(float x) { return x; }
 
 // ---- integer → integer
 
@@ -143,8 +69,8 @@ Choice int_to_int(const Form& f, Type d, Type a) {
     return with_any_int(a, [&]<typename GA>(GA) {
       using D = typename GD::type;
       using A = typename GA::type;
-      if (f.sat) return adapted<lanewise1<IntToInt<D, A, true>, D, A>, D, A>(f);
-      return adapted<lanewise1<IntToInt<D, A, false>, D, A>, D, A>(f);
+      if (f.sat) return adapted<lanewise1<IntToInt<D, A, true>, D, A>, D, A>();
+      return adapted<lanewise1<IntToInt<D, A, false>, D, A>, D, A>();
     });
   });
 }
@@ -184,16 +110,16 @@ Choice int_to_float(const Form& f, Type d, Type a) {
     const auto y = static_cast<std::uint16_t>(f.rounding);
     if (d == Type::f16 || d == Type::bf16) {
       if (f.sat) return {};
-      return adapted<int_to_narrow<A>, std::uint16_t, A>(f, static_cast<std::uint16_t>(y | (d == Type::bf16 ? 0x100u : 0u)));
+      return adapted<int_to_narrow<A>, std::uint16_t, A>(static_cast<std::uint16_t>(y | (d == Type::bf16 ? 0x100u : 0u)));
     }
     if (d == Type::f64) {
       if (f.sat) return {};
-      return is_directed(f.rounding) ? adapted<directed<lanewise1<IntToFloat<double, A, false>, double, A>>, double, A>(f, y)
-                                     : adapted<lanewise1<IntToFloat<double, A, false>, double, A>, double, A>(f);
+      return is_directed(f.rounding) ? adapted<directed<lanewise1<IntToFloat<double, A, false>, double, A>>, double, A>(y)
+                                     : adapted<lanewise1<IntToFloat<double, A, false>, double, A>, double, A>();
     }
-    if (f.sat) return is_directed(f.rounding) ? Choice{} : adapted<lanewise1<IntToFloat<float, A, true>, float, A>, float, A>(f);
-    return is_directed(f.rounding) ? adapted<directed<lanewise1<IntToFloat<float, A, false>, float, A>>, float, A>(f, y)
-                                   : adapted<lanewise1<IntToFloat<float, A, false>, float, A>, float, A>(f);
+    if (f.sat) return is_directed(f.rounding) ? Choice{} : adapted<lanewise1<IntToFloat<float, A, true>, float, A>, float, A>();
+    return is_directed(f.rounding) ? adapted<directed<lanewise1<IntToFloat<float, A, false>, float, A>>, float, A>(y)
+                                   : adapted<lanewise1<IntToFloat<float, A, false>, float, A>, float, A>();
   });
 }
 
@@ -223,42 +149,50 @@ inline double integral(double x, Rounding r) {
 
 inline double to_double(float x, bool ftz) { return static_cast<double>(ftz ? flush(x) : x); }
 inline double to_double(double x, bool) { return x; }
-inline double to_double(Half<F16> x, bool) { return static_cast<double>(F16::widen(x.bits)); }
-inline double to_double(Half<Bf16> x, bool) { return static_cast<double>(Bf16::widen(x.bits)); }
-
+template <typename D, bool TopBit>
+inline D clamp_to(double x, double r) {
+  constexpr double low = static_cast<double>(lowest_v<D>);
+  // 2^width: the first that doesn't fit. (The highest value itself isn't a double where D has 64 bits.)
+  constexpr double above = is_signed_v<D> ? -low : 2.0 * static_cast<double>(D(1) << (8 * sizeof(D) - 2)) * 2.0;
+  const bool nan = x != x;
+  const double safe = nan || r >= above || r < low ? 0.0 : r;
+  D result = static_cast<D>(safe);
+  result = r >= above ? highest_v<D> : result;
+  result = r < low ? lowest_v<D> : result;
+  return nan ? (TopBit ? D(Unsigned<D>(1) << (8 * sizeof(D) - 1)) : D(0)) : result;
+}
 template <typename D, typename A, Rounding R, bool Ftz>
 struct FloatToInt {
   static D apply(A a) {
     const double x = to_double(a, Ftz);
-    const double r = integral(x, R);
-    constexpr double low = static_cast<double>(lowest_v<D>);
-    // 2^width: the first that doesn't fit. (The highest value itself isn't a double where D has 64 bits.)
-    constexpr double above = is_signed_v<D> ? -low : 2.0 * static_cast<double>(D(1) << (8 * sizeof(D) - 2)) * 2.0;
-    constexpr bool top_bit = sizeof(D) == 8 || sizeof(A) == 8;
-    const bool nan = x != x;
-    const double safe = nan || r >= above || r < low ? 0.0 : r;
-    D result = static_cast<D>(safe);
-    result = r >= above ? highest_v<D> : result;
-    result = r < low ? lowest_v<D> : result;
-    return nan ? (top_bit ? D(Unsigned<D>(1) << (8 * sizeof(D) - 1)) : D(0)) : result;
+    return clamp_to < D, sizeof(D) == 8 || sizeof(A) == 8 > (x, integral(x, R));
   }
 };
+// From f16 and bf16; y = rounding.
+template <typename D, typename H>
+void half_to_int(Warp& w, const Op& op) {
+  const auto* a = w.at<const U32>(op.a);
+  auto* d = w.at<Storage<D>>(op.d);
+  each_lane_of(w.exec, [&](unsigned i) {
+    const auto x = static_cast<double>(H::widen(a[i] & 0xffffu));
+    d[i] = give<D>(clamp_to<D, sizeof(D) == 8>(x, integral(x, static_cast<Rounding>(op.y))));
+  });
+}
 
 template <typename D, typename A>
 Choice float_to_int_typed(const Form& f) {
-  const auto pick = [&]<Rounding R>() {
-    if (f.ftz) return adapted<lanewise1<FloatToInt<D, A, R, true>, D, A>, D, A>(f);
-    return adapted<lanewise1<FloatToInt<D, A, R, false>, D, A>, D, A>(f);
-  };
+  // Flushing shows in the results of the roundings away from zero only.
   switch (f.rounding) {
     case Rounding::rni:
-      return pick.template operator()<Rounding::rni>();
+      return adapted<lanewise1<FloatToInt<D, A, Rounding::rni, false>, D, A>, D, A>();
     case Rounding::rzi:
-      return pick.template operator()<Rounding::rzi>();
+      return adapted<lanewise1<FloatToInt<D, A, Rounding::rzi, false>, D, A>, D, A>();
     case Rounding::rmi:
-      return pick.template operator()<Rounding::rmi>();
+      if (f.ftz) return adapted<lanewise1<FloatToInt<D, A, Rounding::rmi, true>, D, A>, D, A>();
+      return adapted<lanewise1<FloatToInt<D, A, Rounding::rmi, false>, D, A>, D, A>();
     case Rounding::rpi:
-      return pick.template operator()<Rounding::rpi>();
+      if (f.ftz) return adapted<lanewise1<FloatToInt<D, A, Rounding::rpi, true>, D, A>, D, A>();
+      return adapted<lanewise1<FloatToInt<D, A, Rounding::rpi, false>, D, A>, D, A>();
     default:
       return {};
   }
@@ -353,10 +287,10 @@ std::uint16_t narrow_flags(const Form& f) {
 template <const Format& Target>
 Choice narrow_from(const Form& f, Type a) {
   const std::uint16_t flags = narrow_flags(f);
-  if (a == Type::f32) return adapted<to_narrow<Target, float, 0>, std::uint16_t, float>(f, flags);
-  if (a == Type::f64) return adapted<to_narrow<Target, double, 0>, std::uint16_t, double>(f, flags);
-  if (a == Type::f16) return adapted<half_to_half<F16, Target>, std::uint16_t, std::uint16_t>(f, flags);
-  if (a == Type::bf16) return adapted<half_to_half<Bf16, Target>, std::uint16_t, std::uint16_t>(f, flags);
+  if (a == Type::f32) return adapted<to_narrow<Target, float, 0>, std::uint16_t, float>(flags);
+  if (a == Type::f64) return adapted<to_narrow<Target, double, 0>, std::uint16_t, double>(flags);
+  if (a == Type::f16) return adapted<half_to_half<F16, Target>, std::uint16_t, std::uint16_t>(flags);
+  if (a == Type::bf16) return adapted<half_to_half<Bf16, Target>, std::uint16_t, std::uint16_t>(flags);
   return {};
 }
 
@@ -365,15 +299,15 @@ Choice single_to_single(const Form& f) {
   switch (f.rounding) {
     case Rounding::none:
     case Rounding::rn:
-      return adapted<lanewise1<SingleToSingle<Rounding::none, Ftz, Sat>, float, float>, U32, U32>(f);
+      return adapted<lanewise1<SingleToSingle<Rounding::none, Ftz, Sat>, float, float>, U32, U32>();
     case Rounding::rni:
-      return adapted<lanewise1<SingleToSingle<Rounding::rni, Ftz, Sat>, float, float>, U32, U32>(f);
+      return adapted<lanewise1<SingleToSingle<Rounding::rni, Ftz, Sat>, float, float>, U32, U32>();
     case Rounding::rzi:
-      return adapted<lanewise1<SingleToSingle<Rounding::rzi, Ftz, Sat>, float, float>, U32, U32>(f);
+      return adapted<lanewise1<SingleToSingle<Rounding::rzi, Ftz, Sat>, float, float>, U32, U32>();
     case Rounding::rmi:
-      return adapted<lanewise1<SingleToSingle<Rounding::rmi, Ftz, Sat>, float, float>, U32, U32>(f);
+      return adapted<lanewise1<SingleToSingle<Rounding::rmi, Ftz, Sat>, float, float>, U32, U32>();
     case Rounding::rpi:
-      return adapted<lanewise1<SingleToSingle<Rounding::rpi, Ftz, Sat>, float, float>, U32, U32>(f);
+      return adapted<lanewise1<SingleToSingle<Rounding::rpi, Ftz, Sat>, float, float>, U32, U32>();
     default:
       return {};
   }
@@ -383,15 +317,15 @@ Choice double_to_double(const Form& f) {
   switch (f.rounding) {
     case Rounding::none:
     case Rounding::rn:
-      return adapted<lanewise1<DoubleToDouble<Rounding::none, Sat>, double, double>, U64, U64>(f);
+      return adapted<lanewise1<DoubleToDouble<Rounding::none, Sat>, double, double>, U64, U64>();
     case Rounding::rni:
-      return adapted<lanewise1<DoubleToDouble<Rounding::rni, Sat>, double, double>, U64, U64>(f);
+      return adapted<lanewise1<DoubleToDouble<Rounding::rni, Sat>, double, double>, U64, U64>();
     case Rounding::rzi:
-      return adapted<lanewise1<DoubleToDouble<Rounding::rzi, Sat>, double, double>, U64, U64>(f);
+      return adapted<lanewise1<DoubleToDouble<Rounding::rzi, Sat>, double, double>, U64, U64>();
     case Rounding::rmi:
-      return adapted<lanewise1<DoubleToDouble<Rounding::rmi, Sat>, double, double>, U64, U64>(f);
+      return adapted<lanewise1<DoubleToDouble<Rounding::rmi, Sat>, double, double>, U64, U64>();
     case Rounding::rpi:
-      return adapted<lanewise1<DoubleToDouble<Rounding::rpi, Sat>, double, double>, U64, U64>(f);
+      return adapted<lanewise1<DoubleToDouble<Rounding::rpi, Sat>, double, double>, U64, U64>();
     default:
       return {};
   }
@@ -404,12 +338,12 @@ Choice to_single(const Form& f, Type a) {
       case Type::f32:
         return single_to_single<Ftz, Sat>(f);
       case Type::f16:
-        return adapted<lanewise1<HalfToSingle<F16, Ftz, Sat>, float, std::uint16_t>, U32, std::uint16_t>(f);
+        return adapted<lanewise1<HalfToSingle<F16, Ftz, Sat>, float, std::uint16_t>, U32, std::uint16_t>();
       case Type::bf16:
-        return adapted<lanewise1<HalfToSingle<Bf16, Ftz, Sat>, float, std::uint16_t>, U32, std::uint16_t>(f);
+        return adapted<lanewise1<HalfToSingle<Bf16, Ftz, Sat>, float, std::uint16_t>, U32, std::uint16_t>();
       case Type::f64:
-        if (is_directed(f.rounding)) return adapted<directed<lanewise1<DoubleToSingle<Ftz, Sat>, float, double>>, U32, U64>(f, y);
-        return adapted<lanewise1<DoubleToSingle<Ftz, Sat>, float, double>, U32, U64>(f);
+        if (is_directed(f.rounding)) return adapted<directed<lanewise1<DoubleToSingle<Ftz, Sat>, float, double>>, U32, U64>(y);
+        return adapted<lanewise1<DoubleToSingle<Ftz, Sat>, float, double>, U32, U64>();
       default:
         return {};
     }
@@ -422,12 +356,12 @@ Choice to_wide_float(const Form& f, Type a) {
       return f.sat ? double_to_double<true>(f) : double_to_double<false>(f);
     case Type::f32:
       if (f.sat) return {};
-      return f.ftz ? adapted<lanewise1<SingleToDouble<true>, double, float>, U64, U32>(f)
-                   : adapted<lanewise1<SingleToDouble<false>, double, float>, U64, U32>(f);
+      return f.ftz ? adapted<lanewise1<SingleToDouble<true>, double, float>, U64, U32>()
+                   : adapted<lanewise1<SingleToDouble<false>, double, float>, U64, U32>();
     case Type::f16:
-      return adapted<lanewise1<HalfToDouble<F16>, double, std::uint16_t>, U64, std::uint16_t>(f);
+      return adapted<lanewise1<HalfToDouble<F16>, double, std::uint16_t>, U64, std::uint16_t>();
     case Type::bf16:
-      return adapted<lanewise1<HalfToDouble<Bf16>, double, std::uint16_t>, U64, std::uint16_t>(f);
+      return adapted<lanewise1<HalfToDouble<Bf16>, double, std::uint16_t>, U64, std::uint16_t>();
     default:
       return {};
   }
@@ -442,13 +376,13 @@ Choice float_to_float(const Form& f, Type d, Type a) {
     case Type::f64:
       return to_wide_float(f, a);
     case Type::f16:
-      if (plain) return adapted<lanewise1<SingleToHalf<F16>, std::uint16_t, float>, std::uint16_t, U32>(f);
+      if (plain) return adapted<lanewise1<SingleToHalf<F16>, std::uint16_t, float>, std::uint16_t, U32>();
       return narrow_from<format_f16>(f, a);
     case Type::bf16:
-      if (plain) return adapted<lanewise1<SingleToHalf<Bf16>, std::uint16_t, float>, std::uint16_t, U32>(f);
+      if (plain) return adapted<lanewise1<SingleToHalf<Bf16>, std::uint16_t, float>, std::uint16_t, U32>();
       return narrow_from<format_bf16>(f, a);
     case Type::tf32:
-      return a == Type::f32 ? adapted<to_narrow<format_tf32, float, 13>, U32, float>(f, flags) : Choice{};
+      return a == Type::f32 ? adapted<to_narrow<format_tf32, float, 13>, U32, float>(flags) : Choice{};
     default:
       return {};
   }
@@ -521,9 +455,9 @@ Choice float_to_int(const Form& f, Type d, Type a) {
       case Type::f64:
         return float_to_int_typed<D, double>(f);
       case Type::f16:
-        return float_to_int_typed<D, Half<F16>>(f);
+        return adapted<half_to_int<D, F16>, D, std::uint16_t>(static_cast<std::uint16_t>(f.rounding));
       case Type::bf16:
-        return float_to_int_typed<D, Half<Bf16>>(f);
+        return adapted<half_to_int<D, Bf16>, D, std::uint16_t>(static_cast<std::uint16_t>(f.rounding));
       default:
         return {};
     }

@@ -44,6 +44,13 @@ void FunctionDecoder::lay_out_locals() {
   if (!function_.is_entry) {
     for (const ptx::Variable& v : function_.params) code_.param_offsets.push_back(place(v));
     for (const ptx::Variable& v : function_.returns) code_.return_offsets.push_back(place(v));
+    // Parameters in registers were declared first: results, then arguments.
+    ptx::Index next = 0;
+    const auto slot_of = [&](const ptx::Variable& v) {
+      return v.space == ptx::Space::reg ? register_slot(next++, ptx::no_component) : Slot{};
+    };
+    for (const ptx::Variable& v : function_.returns) code_.return_slots.push_back(slot_of(v));
+    for (const ptx::Variable& v : function_.params) code_.param_slots.push_back(slot_of(v));
   }
   code_.local_bytes = align_up(at, 16);
 }
@@ -149,6 +156,8 @@ bool FunctionDecoder::decode_instr(ptx::Index index) {
   switch (instr_->opcode) {
     case ptx::Opcode::mov:
       return decode_move(form);
+    case ptx::Opcode::cvt:
+      return decode_convert(form);
     case ptx::Opcode::ld:
     case ptx::Opcode::ldu:
     case ptx::Opcode::st:
@@ -175,12 +184,9 @@ bool FunctionDecoder::decode_instr(ptx::Index index) {
     default:
       break;
   }
-  Form sized = form;
-  if (!operands_.empty()) sized.dst_bytes = storage_of(operands_[0], 4);
-  if (operands_.size() > 1) sized.src_bytes = storage_of(operands_[1], 4);
-  const Choice choice = builder_.semantics().choose(sized);
+  const Choice choice = builder_.semantics().choose(form);
   if (!choice) return unsupported();
-  return decode_plain(sized, choice);
+  return decode_plain(form, choice);
 }
 
 // Registers and immediates only, as the choice's shape says; the destination may be p|q.

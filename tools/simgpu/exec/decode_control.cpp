@@ -77,15 +77,24 @@ bool FunctionDecoder::decode_indexed_branch() {
   return true;
 }
 
-bool FunctionDecoder::list_of_params(Operands caller, std::span<const ptx::Variable> callee, std::span<const std::uint32_t> offsets,
-                                     std::vector<ParamCopy>& out) {
-  if (caller.size() != callee.size()) return fail(fmt::format("{} arguments where the function has {}", caller.size(), callee.size()));
+bool FunctionDecoder::match_params(Operands caller, const CalleeParams& callee, bool results, CallSite& site) {
+  if (caller.size() != callee.variables.size()) {
+    return fail(fmt::format("{} arguments where the function has {}", caller.size(), callee.variables.size()));
+  }
   for (std::size_t i = 0; i < caller.size(); ++i) {
+    const ptx::Variable& v = callee.variables[i];
+    if (v.space == ptx::Space::reg) {
+      const std::uint8_t bytes = v.type == ptx::Type::pred ? 0 : ptx::bytes_of(v.type) == 8 ? 8 : 4;
+      const Slot slot = results ? destination(caller[i], v.type) : source(caller[i], v.type);
+      (results ? site.register_results : site.register_arguments).push_back({slot, callee.slots[i], bytes});
+      continue;
+    }
     const auto from = caller[i].kind == OperandKind::variable ? local_offset(caller[i]) : std::nullopt;
     if (!from) return fail("an argument of a call that isn't a .param variable");
-    out.push_back({*from, offsets.empty() ? 0 : offsets[i], static_cast<std::uint32_t>(callee[i].size())});
+    const std::uint32_t to = callee.offsets.empty() ? 0 : callee.offsets[i];
+    (results ? site.results : site.arguments).push_back({*from, to, static_cast<std::uint32_t>(v.size())});
   }
-  return true;
+  return error_.empty();
 }
 
 // call (ret), name, (args);  — lists may be absent.
@@ -105,21 +114,21 @@ bool FunctionDecoder::decode_call() {
   site.name = builder_.module().name_of(*callee);
   Op op;
   op.imm = builder_.program().calls.size();
-  std::span<const std::uint32_t> param_offsets, return_offsets;
+  CalleeParams params{callee->params, {}, {}}, returns{callee->returns, {}, {}};
   if (callee->has_body) {
     const auto index = builder_.function_index(*callee);
     if (!index) return fail(fmt::format("function {} was not found", site.name));
     site.function = *index;
     op.control = Control::call;
-    param_offsets = builder_.program().functions[*index].param_offsets;
-    return_offsets = builder_.program().functions[*index].return_offsets;
+    const Code& code = builder_.program().functions[*index];
+    params = {callee->params, code.param_offsets, code.param_slots};
+    returns = {callee->returns, code.return_offsets, code.return_slots};
   } else {
     site.builtin = site.name == "vprintf" ? Builtin::vprintf : site.name == "__assertfail" ? Builtin::assertfail : Builtin::none;
     if (site.builtin == Builtin::none) return fail(fmt::format("function {} has no body, and the simulator doesn't provide it", site.name));
     op.control = Control::builtin;
   }
-  if (!list_of_params(arguments, callee->params, param_offsets, site.arguments)) return false;
-  if (!list_of_params(results, callee->returns, return_offsets, site.results)) return false;
+  if (!match_params(arguments, params, false, site) || !match_params(results, returns, true, site)) return false;
   builder_.program().calls.push_back(std::move(site));
   emit(op);
   // Lanes that return at different times meet here again.

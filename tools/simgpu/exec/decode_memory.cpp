@@ -59,10 +59,25 @@ bool FunctionDecoder::address(const ptx::Operand& o, Form& form, Op& op) {
   return true;
 }
 
+std::vector<ptx::Operand> FunctionDecoder::elements_of(const ptx::Operand& o) const {
+  if (o.kind == ptx::OperandKind::vector) {
+    const auto children = function_.children_of(o);
+    return {children.begin(), children.end()};
+  }
+  std::vector<ptx::Operand> parts;
+  if (o.kind != ptx::OperandKind::reg || o.component != ptx::no_component) return parts;
+  const unsigned count = function_.decl_of(o.ref).vector;
+  for (unsigned i = 0; count > 1 && i < count; ++i) {
+    parts.push_back(o);
+    parts.back().component = static_cast<std::uint8_t>(i);
+  }
+  return parts;
+}
+
 // The registers of {a, b, …} into Code::lists.
 bool FunctionDecoder::vector_list(const ptx::Operand& o, ptx::Type type, unsigned bytes, bool write, Op& op) {
   op.e.bits = static_cast<std::uint32_t>(code_.lists.size());
-  const auto children = function_.children_of(o);
+  const std::vector<ptx::Operand> children = elements_of(o);
   // Sources may need ops of their own and lists of their own: resolve them before they are filed.
   std::vector<Slot> slots;
   for (const ptx::Operand& child : children) {
@@ -96,8 +111,8 @@ bool FunctionDecoder::decode_memory(Form form) {
   op.fn = choice.fn;
   op.width = static_cast<std::uint8_t>(ptx::bytes_of(type));
   op.count = 1;
-  if (value.kind == ptx::OperandKind::vector) {
-    if (value.child_count != form.vector) return fail("the vector has another length than the instruction says");
+  if (const std::size_t elements = elements_of(value).size(); elements != 0) {
+    if (elements != form.vector) return fail("the vector has another length than the instruction says");
     if (!vector_list(value, type, ptx::bytes_of(type), !is_store, op)) return false;
     if (op.count == 1) (is_store ? op.b : op.d) = code_.lists[op.e.bits];
   } else if (is_store) {

@@ -189,8 +189,16 @@ Slot FunctionDecoder::source(const ptx::Operand& o, ptx::Type type) {
     return {};
   }
   const Slot slot = register_slot(o.ref, o.component);
-  if (!o.negated) return slot;
   Op op;
+  if (o.value != 0) {  // %r + constant
+    op.fn = builder_.semantics().move_kind(MoveKind::add_constant, storage_for(type) == 8);
+    op.a = slot;
+    op.d = scratch(storage_for(type));
+    op.imm = o.value;
+    emit(op);
+    return op.d;
+  }
+  if (!o.negated) return slot;
   op.fn = builder_.semantics().move_kind(MoveKind::not_predicate, false);
   op.a = slot;
   op.d = scratch_predicate();

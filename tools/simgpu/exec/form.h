@@ -25,7 +25,7 @@ struct Form {
   ptx::Space space = ptx::Space::generic;
   unsigned vector = 1;     // .v2 .v4 .v8
   unsigned dst_bytes = 4;  // storage of the first operand (first element of a vector): 4 or 8
-  unsigned src_bytes = 4;  // storage of the value operand of st, cvt: 4 or 8
+  unsigned src_bytes = 4;  // storage of the value operand of st: 4 or 8
   Rounding rounding = Rounding::none;
   bool ftz = false, sat = false;
 

@@ -53,6 +53,8 @@ class FunctionDecoder {
   bool decode_atomic(Form form);
   bool decode_copy_async(const Form& form);
   bool address(const ptx::Operand& o, Form& form, Op& op);
+  // The operand's elements: of {a, b, …}, or of a register declared as a vector.
+  [[nodiscard]] std::vector<ptx::Operand> elements_of(const ptx::Operand& o) const;
   bool vector_list(const ptx::Operand& o, ptx::Type type, unsigned bytes, bool write, Op& op);
   [[nodiscard]] bool order_shows(const Form& form) const;
 
@@ -62,11 +64,17 @@ class FunctionDecoder {
   bool decode_indexed_branch();
   bool decode_call();
   bool decode_barrier(const Form& form);
-  bool list_of_params(Operands caller, std::span<const ptx::Variable> callee, std::span<const std::uint32_t> offsets,
-                      std::vector<ParamCopy>& out);
+  // One side of a call's parameters: caller's operands against the callee's variables.
+  struct CalleeParams {
+    std::span<const ptx::Variable> variables;
+    std::span<const std::uint32_t> offsets;
+    std::span<const Slot> slots;
+  };
+  bool match_params(Operands caller, const CalleeParams& callee, bool results, CallSite& site);
 
   // decode_move.cpp, decode_warp.cpp
   bool decode_move(const Form& form);
+  bool decode_convert(const Form& form);
   std::optional<bool> decode_warp(const Form& form);
   bool decode_matrix(const Form& form);
 

@@ -40,6 +40,10 @@ ExecModule::~ExecModule() {
 }
 
 Result<std::unique_ptr<ExecModule>> ExecModule::load(std::shared_ptr<const ptx::Module> module, Device& device) {
+  if (module->address_size != 64) {
+    return Error{ErrorCode::unsupported, fmt::format("a module with {}-bit addresses", module->address_size), "",
+                 "simulated GPUs have 64-bit addresses only"};
+  }
   std::unique_ptr<ExecModule> made(new ExecModule(std::move(module), device));
   TRY_STATUS(made->make_globals());
   made->make_kernels();

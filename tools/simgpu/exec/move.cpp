@@ -77,12 +77,22 @@ void read_clock(Warp& w, const Op& op) {
   each_lane_of(w.exec, [&](unsigned i) { d[i] = value; });
 }
 
+struct LowHalf {
+  static U32 apply(U64 a) { return static_cast<U32>(a); }
+};
+struct ExtendSigned {
+  static U64 apply(U32 a) { return static_cast<U64>(std::int64_t{static_cast<std::int32_t>(a)}); }
+};
+struct ExtendUnsigned {
+  static U64 apply(U32 a) { return a; }
+};
+
 void not_predicate(Warp& w, const Op& op) { w.set_predicate(op.d, ~w.predicate(op.a)); }
 
 void constant_predicate(Warp& w, const Op& op) { w.set_predicate(op.d, static_cast<U32>(op.imm)); }
 
 template <typename S>
-void shift_window(Warp& w, const Op& op) {
+void add_constant(Warp& w, const Op& op) {
   const auto* a = w.at<const S>(op.a);
   auto* d = w.at<S>(op.d);
   alignas(64) S t[warp_size];
@@ -132,7 +142,7 @@ Choice convert_address(const Form& f) {
   if (!window_of(f.space, start)) return {};
   const Type t = f.types[0];
   const U64 by = f.has(Modifier::to) ? U64{0} - start : start;
-  if (ptx::bytes_of(t) == 8) return {.fn = shift_window<U64>, .shape = {t, t, Type::none}, .imm = by};
+  if (ptx::bytes_of(t) == 8) return {.fn = add_constant<U64>, .shape = {t, t, Type::none}, .imm = by};
   return {};
 }
 
@@ -170,6 +180,14 @@ Handler move_kind(MoveKind kind, bool wide) {
       return wide ? frame_address<U64> : frame_address<U32>;
     case MoveKind::not_predicate:
       return not_predicate;
+    case MoveKind::low_half:
+      return lanewise1<LowHalf, U32, U64>;
+    case MoveKind::extend_signed:
+      return lanewise1<ExtendSigned, U64, U32>;
+    case MoveKind::extend_unsigned:
+      return lanewise1<ExtendUnsigned, U64, U32>;
+    case MoveKind::add_constant:
+      return wide ? add_constant<U64> : add_constant<U32>;
     case MoveKind::set_predicate:
       return constant_predicate;
     case MoveKind::clock:

@@ -17,12 +17,7 @@ using Handler = void (*)(Warp&, const Op&);
 inline constexpr unsigned warp_size = 32;
 inline constexpr std::uint32_t full_mask = 0xffffffffu;
 
-enum class Bank : std::uint32_t {
-  frame,
-  pool,
-  special,
-  scratch
-};  // registers of the activation; literals; %tid and its kind; a handler's own
+enum class Bank : std::uint32_t { frame, pool, special };  // registers of the activation; literals; %tid and its kind
 
 struct Slot {
   static constexpr std::uint32_t bank_shift = 30;

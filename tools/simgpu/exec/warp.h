@@ -19,7 +19,7 @@ struct Cta;
 struct Code;
 
 struct Warp {
-  std::array<std::byte*, 4> bank{};  // by Bank
+  std::array<std::byte*, 3> bank{};  // by Bank
   std::uint32_t exec = 0;
   std::uint32_t active = 0;
   std::uint32_t alive = 0;       // lanes that exist and haven't exited

@@ -4,6 +4,26 @@
 
 namespace tessera::simgpu {
 
+namespace {
+
+// Some lanes of a register to another frame; 0 bytes = a predicate.
+void copy_register(const std::byte* from, std::byte* to, unsigned bytes, std::uint32_t lanes) {
+  if (bytes == 0) {
+    std::uint32_t mask = 0, target = 0;
+    std::memcpy(&mask, from, sizeof mask);
+    std::memcpy(&target, to, sizeof target);
+    target = (target & ~lanes) | (mask & lanes);
+    std::memcpy(to, &target, sizeof target);
+    return;
+  }
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctz(lanes));
+    std::memcpy(to + lane * bytes, from + lane * bytes, bytes);
+  }
+}
+
+}  // namespace
+
 void WarpLoop::load(unsigned row) {
   row_ = row;
   Split& s = splits_[row];
@@ -217,6 +237,9 @@ WarpLoop::Next WarpLoop::call(const Op& op) {
       std::memcpy(local + callee.local_base + copy.callee, local + base + copy.caller, copy.bytes);
     }
   }
+  for (const RegisterCopy& copy : site.register_arguments) {
+    copy_register(w_.at<const std::byte>(copy.caller), callee.registers + copy.callee.offset(), copy.bytes, lanes);
+  }
   without(lanes);
   splits_.put({.activation = made, .depth = callee.depth, .pc = 0, .mask = lanes});
   return Next::reschedule;
@@ -231,6 +254,9 @@ WarpLoop::Next WarpLoop::ret(std::uint32_t lanes) {
       std::byte* local = cta_.local_of(w_, static_cast<unsigned>(__builtin_ctz(left)));
       std::memcpy(local + caller.local_base + copy.caller, local + callee.local_base + copy.callee, copy.bytes);
     }
+  }
+  for (const RegisterCopy& copy : callee.site->register_results) {
+    copy_register(callee.registers + copy.callee.offset(), caller.registers + copy.caller.offset(), copy.bytes, lanes);
   }
   const Split back{.activation = callee.parent, .depth = caller.depth, .pc = callee.return_pc, .mask = lanes};
   callee.lanes &= ~lanes;
