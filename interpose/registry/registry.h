@@ -47,6 +47,7 @@ struct KernelRecord {
   const std::shared_ptr<ModuleRecord> module;
   KernelStats& stats;
   CUkernel library_kernel = nullptr;
+  std::atomic<std::uint64_t> found_from{0};  // bit = ordinal of a home from which it was looked for on the other GPUs
 
  private:
   struct TextSlot {
@@ -56,9 +57,11 @@ struct KernelRecord {
   std::vector<TextSlot> texts;
 
  public:
-  std::mutex mutex;                // guards what follows
+  // Order of locks: preparing, the engine's, mutex.
+  std::mutex preparing;            // one thread at a time finds it on helpers or sets attributes there; held while the driver does
+  std::map<int, int> attributes;   // set by the program, to be set there too; guarded by `preparing`
+  std::mutex mutex;                // guards what follows; nothing is called under it
   std::vector<KernelThere> there;  // by device
-  std::map<int, int> attributes;   // set by the program, to be set there too
 };
 using KernelRef = std::shared_ptr<KernelRecord>;
 

@@ -28,14 +28,24 @@ Reason reason_of_load(CUresult result) {
   }
 }
 
-void apply(KernelThere& there, CUcontext context, int attribute, int value) {
-  const OwnCalls scope(context);
-  const CUresult result = call<Entry::cuFuncSetAttribute>(there.function, static_cast<CUfunction_attribute>(attribute), value);
-  if (result == CUDA_SUCCESS) {
-    there.refused.erase(attribute);
-  } else {
-    there.refused[attribute] = value;
+// Sets an attribute on a helper and remembers whether that GPU took it.
+void apply(KernelRecord& kernel, std::size_t device, CUfunction function, CUcontext context, int attribute, int value) {
+  CUresult result = CUDA_SUCCESS;
+  {
+    const OwnCalls scope(context);
+    result = call<Entry::cuFuncSetAttribute>(function, static_cast<CUfunction_attribute>(attribute), value);
   }
+  const std::lock_guard lock(kernel.mutex);
+  if (result == CUDA_SUCCESS) {
+    kernel.there[device].refused.erase(attribute);
+  } else {
+    kernel.there[device].refused[attribute] = value;
+  }
+}
+
+KernelThere known_there(KernelRecord& kernel, std::size_t device) {
+  const std::lock_guard lock(kernel.mutex);
+  return kernel.there[device];
 }
 
 CUresult function_on(const KernelRecord& kernel, std::size_t device, CUcontext context, CUfunction& function) {
@@ -66,23 +76,27 @@ void load_elsewhere(Engine& engine, ModuleRecord& module, int home) {
 }
 
 void find_elsewhere(Engine& engine, KernelRecord& kernel, int home) {
-  const std::lock_guard lock(kernel.mutex);
+  const std::uint64_t from = home >= 0 && home < 64 ? std::uint64_t{1} << home : 0;
+  if ((kernel.found_from.load(std::memory_order_acquire) & from) != 0) return;
+  const std::lock_guard preparing(kernel.preparing);
   if (home >= 0) static_cast<void>(kernel.text(static_cast<std::size_t>(home), engine.helpers().sm(home)));
   for (std::size_t device = 0; device < kernel.there.size(); ++device) {
-    KernelThere& there = kernel.there[device];
-    if (static_cast<int>(device) == home || there.function != nullptr || there.why != Reason::not_loaded) continue;
+    if (static_cast<int>(device) == home) continue;
+    const KernelThere known = known_there(kernel, device);
+    if (known.function != nullptr || known.why != Reason::not_loaded) continue;
     const CUcontext context = context_on(engine, static_cast<int>(device));
     if (context == nullptr) continue;
-    const CUresult result = function_on(kernel, device, context, there.function);
-    if (result != CUDA_SUCCESS) {
-      there.function = nullptr;
-      there.why = reason_of_load(result);
-      continue;
+    CUfunction function = nullptr;
+    const CUresult result = function_on(kernel, device, context, function);
+    if (result == CUDA_SUCCESS) {
+      static_cast<void>(kernel.text(device, engine.helpers().sm(static_cast<int>(device))));
+      for (const auto& [attribute, value] : kernel.attributes) apply(kernel, device, function, context, attribute, value);
     }
-    there.why = Reason::none;
-    static_cast<void>(kernel.text(device, engine.helpers().sm(static_cast<int>(device))));
-    for (const auto& [attribute, value] : kernel.attributes) apply(there, context, attribute, value);
+    const std::lock_guard lock(kernel.mutex);
+    kernel.there[device].function = result == CUDA_SUCCESS ? function : nullptr;
+    kernel.there[device].why = result == CUDA_SUCCESS ? Reason::none : reason_of_load(result);
   }
+  kernel.found_from.fetch_or(from, std::memory_order_release);
 }
 
 void unload_elsewhere(Engine& engine, ModuleRecord& module) {
@@ -101,11 +115,12 @@ void unload_elsewhere(Engine& engine, ModuleRecord& module) {
 }
 
 void set_attribute(Engine& engine, KernelRecord& kernel, CUfunction_attribute attribute, int value) {
-  const std::lock_guard lock(kernel.mutex);
+  const std::lock_guard preparing(kernel.preparing);
   kernel.attributes[attribute] = value;
   for (std::size_t device = 0; device < kernel.there.size(); ++device) {
-    if (kernel.there[device].function == nullptr) continue;
-    if (const CUcontext context = context_on(engine, static_cast<int>(device))) apply(kernel.there[device], context, attribute, value);
+    const CUfunction function = known_there(kernel, device).function;
+    if (function == nullptr) continue;
+    if (const CUcontext context = context_on(engine, static_cast<int>(device))) apply(kernel, device, function, context, attribute, value);
   }
 }
 
