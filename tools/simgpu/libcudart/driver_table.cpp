@@ -37,9 +37,9 @@ DriverTable resolve() {
     return true;
   };
   bool complete = true;
-#define RUNTIME_RESOLVE(name) complete &= get(#name, table.name);
-  RUNTIME_DRIVER_FUNCTIONS(RUNTIME_RESOLVE)
-#undef RUNTIME_RESOLVE
+#define RUNTIME_DRIVER_CALL(name) complete &= get(#name, table.name);
+#include "tools/simgpu/libcudart/driver_calls.def"
+#undef RUNTIME_DRIVER_CALL
   if (complete) table.found = CUDA_SUCCESS;
   return table;
 }
