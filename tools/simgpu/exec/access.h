@@ -61,6 +61,18 @@ struct GlobalSpace {
         count_global(cta, access, std::uint64_t{width} * warp_size, ((hi - 1) >> 5) - (lo >> 5) + 1);
         return true;
       }
+    } else if (w.exec == full_mask) {
+      std::uint64_t lo = p.at[0], hi = p.at[0], bits = 0;
+      for (unsigned i = 0; i < warp_size; ++i) {
+        lo = p.at[i] < lo ? p.at[i] : lo;
+        hi = p.at[i] > hi ? p.at[i] : hi;
+        bits |= p.at[i];
+      }
+      if (lo >= reach.lo && hi < reach.hi && width <= reach.hi - hi && (bits & (width - 1)) == 0) {
+        count_global(cta, access, std::uint64_t{width} * warp_size,
+                     lo == hi ? (hi + width - 1) / 32 - lo / 32 + 1 : sectors_of(p.at, full_mask, width));
+        return true;
+      }
     }
     return check_global(w, op, p.at, width, access);
   }

@@ -52,7 +52,17 @@ std::uint64_t lanes_of(std::uint32_t mask) { return static_cast<std::uint64_t>(_
 }  // namespace
 
 std::uint64_t sectors_of(const std::uint64_t* addresses, std::uint32_t mask, unsigned width) {
-  // Open-addressed set of the sectors seen: at most 2 a lane (an access is at most 32 bytes and aligned, so 1; 2 leaves slack).
+  if (mask == full_mask && width <= 32) {
+    // Mostly the lanes go upwards: then a sector is new when it isn't the one before.
+    std::uint64_t changes = 1, descending = 0;
+    for (unsigned i = 1; i < warp_size; ++i) {
+      const std::uint64_t sector = addresses[i] >> 5, before = addresses[i - 1] >> 5;
+      changes += sector != before ? 1 : 0;
+      descending |= sector < before ? 1 : 0;
+    }
+    if (descending == 0) return changes;
+  }
+  // Open-addressed set of the sectors seen: an access is at most 32 bytes and aligned, so one a lane; there is room for two.
   constexpr unsigned slots = 128;
   std::uint64_t seen[slots];
   std::uint64_t used[2] = {0, 0};

@@ -40,6 +40,7 @@ Cta::Cta(LaunchState& state) : launch(state) {
     s->warp.bank[static_cast<unsigned>(Bank::special)] = align(s->special_storage.data());
     s->warp.cta = this;
     s->warp.index = i;
+    fill_special(*s, false);
     warps_.push_back(std::move(s));
   }
 }
@@ -114,12 +115,30 @@ static std::uint64_t special_value(const Cta& cta, const Warp& w, unsigned lane,
   }
 }
 
-void Cta::fill_special(WarpState& state) {
+// Registers whose value differs from block to block, but not from lane to lane.
+static bool follows_block(ptx::SpecialReg reg) {
+  using R = ptx::SpecialReg;
+  switch (reg) {
+    case R::ctaid:
+    case R::smid:
+    case R::clusterid:
+    case R::cluster_ctaid:
+    case R::cluster_ctarank:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// All others are filled in once, when the Cta is made.
+void Cta::fill_special(WarpState& state, bool following_block) {
   for (const SpecialSlot& slot : launch.program->specials) {
+    if (follows_block(slot.reg) != following_block) continue;
     std::byte* to = state.warp.bank[static_cast<unsigned>(Bank::special)] + slot.offset;
     const unsigned bytes = ptx::bits_of(slot.reg) == 64 ? 8 : 4;
+    std::uint64_t value = special_value(*this, state.warp, 0, slot);
     for (unsigned lane = 0; lane < warp_size; ++lane) {
-      const std::uint64_t value = special_value(*this, state.warp, lane, slot);
+      if (!following_block) value = special_value(*this, state.warp, lane, slot);
       std::memcpy(to + lane * bytes, &value, bytes);
     }
   }
@@ -167,7 +186,7 @@ void Cta::begin(std::uint64_t block_number) {
     w.carry = 0;
     w.stopped = false;
     for (Activation& a : state->activations) a.lanes = 0;
-    fill_special(*state);
+    fill_special(*state, true);
     w.splits.reset(w.alive);
     w.splits[0].activation = enter(*state, launch.program->functions[0], w.alive);
   }

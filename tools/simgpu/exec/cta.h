@@ -111,7 +111,7 @@ class Cta {
     std::vector<std::byte> special_storage;
     [[nodiscard]] bool finished() const { return warp.splits.size() == 0; }
   };
-  void fill_special(WarpState& state);
+  void fill_special(WarpState& state, bool following_block);
   std::uint32_t enter(WarpState& state, const Code& code, std::uint32_t lanes);
   void arrive(WarpState& state, unsigned id, std::uint32_t lanes, std::uint32_t expected);
   bool barrier_complete(const Barrier& barrier) const;

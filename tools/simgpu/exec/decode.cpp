@@ -156,6 +156,8 @@ bool FunctionDecoder::decode_instr(ptx::Index index) {
   switch (instr_->opcode) {
     case ptx::Opcode::mov:
       return decode_move(form);
+    case ptx::Opcode::createpolicy:
+      return decode_policy();
     case ptx::Opcode::cvt:
       return decode_convert(form);
     case ptx::Opcode::ld:
@@ -187,6 +189,18 @@ bool FunctionDecoder::decode_instr(ptx::Index index) {
   const Choice choice = builder_.semantics().choose(form);
   if (!choice) return unsupported();
   return decode_plain(form, choice);
+}
+
+// createpolicy: caches aren't modelled, so any policy will do.
+bool FunctionDecoder::decode_policy() {
+  if (operands_.empty()) return unsupported();
+  Op op;
+  op.fn = builder_.semantics().move_kind(MoveKind::extend_unsigned, true);
+  op.a = builder_.literal(0, 4);
+  op.d = destination(operands_[0], ptx::Type::b64);
+  if (!error_.empty()) return false;
+  emit(op);
+  return true;
 }
 
 // Registers and immediates only, as the choice's shape says; the destination may be p|q.

@@ -31,6 +31,7 @@ class FunctionDecoder {
   void decode_block(ptx::Index block, bool falls_into_next);
   void begin_block(ptx::Index instr);
   bool decode_instr(ptx::Index index);
+  bool decode_policy();
   bool decode_plain(const Form& form, const Choice& choice);
   void patch_targets();
 

@@ -17,9 +17,61 @@ inline S extend(M m) {
   return static_cast<S>(m);
 }
 
+// d[i] = the word at base + at[i].
+inline void gather(const std::byte* base, const std::uint32_t* at, std::uint32_t* d) {
+#if defined(__AVX512F__)
+  for (unsigned k = 0; k < warp_size; k += 16) {
+    const __m512i where = _mm512_loadu_si512(at + k);
+    _mm512_storeu_si512(d + k, _mm512_mask_i32gather_epi32(where, 0xffff, where, base, 1));
+  }
+#elif defined(__AVX2__)
+  const auto* words = reinterpret_cast<const int*>(base);
+  for (unsigned k = 0; k < warp_size; k += 8) {
+    const __m256i where = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(at + k));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(d + k), _mm256_i32gather_epi32(words, where, 1));
+  }
+#else
+  TESSERA_EACH_LANE(i) d[i] = *reinterpret_cast<const std::uint32_t*>(base + at[i]);
+#endif
+}
+
+// Shared memory by 32-bit addresses with all lanes on, which is nearly always: no detour over 64-bit host addresses.
+// False: nothing was done, the general way must be taken.
+template <typename M, typename S>
+inline bool load_shared_quickly(Warp& w, const Op& op) {
+  if (w.exec != full_mask || op.count != 1 || !op.a.valid() || (op.y & 1u) != 0) return false;
+  const auto* a = w.at<const std::uint32_t>(op.a);
+  const auto offset = static_cast<std::uint32_t>(op.imm);
+  alignas(64) std::uint32_t at[warp_size];
+  std::uint32_t highest = 0, bits = 0, difference = 0;
+  TESSERA_EACH_LANE(i) at[i] = a[i] + offset;
+  for (unsigned i = 0; i < warp_size; ++i) {
+    highest = at[i] > highest ? at[i] : highest;
+    bits |= at[i];
+    difference |= at[i] ^ (at[0] + i * static_cast<std::uint32_t>(sizeof(M)));
+  }
+  Cta& cta = *w.cta;
+  if (std::uint64_t{highest} + sizeof(M) > cta.shared_bytes || (bits & (sizeof(M) - 1)) != 0) return false;
+  count_shared(cta, Access::read, sizeof(M) * warp_size);
+  auto* d = w.at<S>(op.d);
+  const std::byte* base = cta.shared;
+  if (difference == 0) {
+    const auto* from = reinterpret_cast<const M*>(base + at[0]);
+    TESSERA_EACH_LANE(i) d[i] = extend<M, S>(from[i]);
+  } else if constexpr (sizeof(M) == 4 && sizeof(S) == 4) {
+    gather(base, at, d);
+  } else {
+    TESSERA_EACH_LANE(i) d[i] = extend<M, S>(*reinterpret_cast<const M*>(base + at[i]));
+  }
+  return true;
+}
+
 // d = destination (or e.bits = first of `count` in the lists), width = bytes of the whole access.
 template <typename SpacePolicy, typename M, typename S>
 void load(Warp& w, const Op& op) {
+  if constexpr (__is_same(SpacePolicy, SharedSpace)) {
+    if (load_shared_quickly<M, S>(w, op)) return;
+  }
   Addresses p;
   Pattern pattern = Pattern::scattered;
   lane_addresses(w, op, p);
