@@ -44,6 +44,9 @@ const char* const small_ptx =
 
 TEST_CASE("command: a wrong flag, verb or argument is usage") {
   check_refused({"--wrong"}, 2, "--wrong");
+  check_refused({"rnu"}, 2, "'run'");
+  check_refused({"inspekt"}, 2, "'inspect'");
+  check_refused({"quux"}, 2, "quux");
   check_refused({}, 2, "subcommand");
   check_refused({"devices", "--wrong"}, 2, "--wrong");
   check_refused({"inspect"}, 2, "FILE");

@@ -19,7 +19,28 @@ const Command commands[] = {
     {"help", "explain a topic", declare_help},
 };
 
+// What is wrong with the first argument: CLI11 would only say that a subcommand is missing.
+std::string first_problem(const std::vector<std::string>& arguments) {
+  if (arguments.empty() || arguments[0] == "-h" || arguments[0] == "--help" || arguments[0] == "--version") return "";
+  const std::string& first = arguments[0];
+  const Command* near = nullptr;
+  for (const Command& command : commands) {
+    if (first == command.name) return "";
+    const std::string name = command.name;
+    const auto [rest, at] = std::mismatch(first.begin(), first.end(), name.begin(), name.end());
+    const bool one_off = std::is_permutation(first.begin(), first.end(), name.begin(), name.end());
+    if (one_off || rest - first.begin() >= 3 || (rest - first.begin() >= 1 && rest == first.end())) near = &command;
+  }
+  std::string text = (first.rfind('-', 0) == 0 ? "unknown option '" : "unknown command '") + first + "'";
+  if (near != nullptr) text += std::string(", did you mean '") + near->name + "'?";
+  return text + " (see tessera --help)";
+}
+
 int run_command(const std::vector<std::string>& arguments) {
+  if (const std::string problem = first_problem(arguments); !problem.empty()) {
+    complain(problem);
+    return exit_status::usage;
+  }
   const auto dashes = std::find(arguments.begin(), arguments.end(), "--");
   const std::vector<std::string> behind(dashes == arguments.end() ? dashes : dashes + 1, arguments.end());
   CLI::App app("Kernel-granularity disaggregation over heterogeneous GPUs.", "tessera");
