@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "placement/ptx/print.h"
 
 namespace tessera::access {
@@ -46,17 +48,18 @@ KernelAccess Flow::run() {
     changed_ = false;
     for (const Instr& i : kernel_.instrs) step(i);
     if (!result_.understood()) return std::move(result_);
-    if (++rounds > most_rounds) {
+    if (++rounds > most_rounds || overflow_) {
       result_.refusal = Refusal::too_complex;
       result_.reason = std::string(sentence_of(Refusal::too_complex));
       return std::move(result_);
     }
-  } while (changed_);
+  } while (changed_ || seed_bottoms());
   recording_ = true;
   for (const Instr& i : kernel_.instrs) step(i);
   if (!result_.understood()) {
     result_.accesses.clear();
     result_.exposures.clear();
+    result_.comparisons.clear();
   }
   return std::move(result_);
 }
@@ -76,8 +79,21 @@ void Flow::seed_unassigned() {
     }
   }
   for (std::size_t r = 0; r < registers_.size(); ++r) {
-    if (!assigned[r]) registers_[r] = plain(integer);
+    // A predicate holds no part of a pointer: what it was made of is judged where it is made.
+    const bool is_predicate = kernel_.decl_of(static_cast<ptx::Index>(r)).type == Type::pred;
+    if (!assigned[r] || is_predicate) registers_[r] = plain(integer);
   }
+}
+
+// What is still nothing when nothing changes any more is made only of itself: any number, but no parameter.
+bool Flow::seed_bottoms() {
+  bool any = false;
+  for (Value& v : registers_) {
+    if (v.kinds != 0) continue;
+    v = plain(integer | loaded);
+    any = true;
+  }
+  return any;
 }
 
 void Flow::refuse(const Instr& i, Refusal refusal) {
@@ -183,7 +199,7 @@ Value Flow::read_params(std::int64_t offset, unsigned bytes) const {
   if (offset < 0 || offset > UINT16_MAX - 8) return plain(variable);
   if (bytes == 8) {
     v.kinds = word;
-    v.words.push_back(static_cast<std::uint16_t>(offset));
+    v.sums.push_back({{static_cast<std::uint16_t>(offset)}, false});
     return v;
   }
   v.kinds = integer;
@@ -194,6 +210,7 @@ Value Flow::read_params(std::int64_t offset, unsigned bytes) const {
 void Flow::merge(Value& to, const Value& from) {
   Value before = to;
   join(to, from);
+  overflow_ |= to.sums.size() > most_sums;
   changed_ |= !(before == to);
 }
 
@@ -224,29 +241,30 @@ void Flow::access(const Instr& i, const Operand& operand, bool read, bool write)
   }
   if (may_be_window)
     return refuse(i, Refusal::unsupported_form);  // one instruction for both: which words are bases would depend on the thread
-  for (PointerAccess& a : result_.accesses) {
-    if (a.words == v.words && a.mixed == v.mixed) {
-      a.read |= read;
-      a.written |= write;
-      return;
+  for (const Sum& sum : v.sums) {
+    auto known = std::find_if(result_.accesses.begin(), result_.accesses.end(),
+                              [&](const PointerAccess& a) { return a.words == sum.words && a.mixed == v.mixed && a.loaded == sum.loaded; });
+    if (known == result_.accesses.end()) {
+      known = result_.accesses.insert(known, PointerAccess{sum.words, v.mixed, sum.loaded, false, false, i.place.line});
     }
+    known->read |= read;
+    known->written |= write;
   }
-  result_.accesses.push_back({v.words, v.mixed, read, write, i.place.line});
 }
 
 void Flow::expose(const Instr& i, const Value& v, Refusal refusal) {
   if (!recording_) return;
   if (v.has(variable)) return refuse(i, Refusal::module_variable);
-  Words words = v.words;
-  unite(words, v.mixed);
+  Words words = v.all_words();
   if (words.empty()) return;
-  for (const Exposure& e : result_.exposures) {
-    if (e.least == 1 && e.words == words) return;
-  }
-  result_.exposures.push_back({std::move(words), 1, refusal, i.place.line});
+  const auto same = [&](const Exposure& e) { return e.words == words; };
+  if (std::any_of(result_.exposures.begin(), result_.exposures.end(), same)) return;
+  result_.exposures.push_back({std::move(words), refusal, i.place.line});
 }
 
 void Flow::step(const Instr& i) {
+  if (kernel_.has(i, Modifier::cc) || i.opcode == Opcode::addc || i.opcode == Opcode::subc || i.opcode == Opcode::madc)
+    return step_carry(i);
   switch (i.opcode) {
     case Opcode::ld:
     case Opcode::ldu:
@@ -308,6 +326,8 @@ void Flow::step_load(const Instr& i) {
     v.kinds |= integer;
     return assign(operands[0], v);
   }
+  if (address.param != Value::Param::never)
+    return refuse(i, Refusal::unsupported_form);  // may read parameters, at an offset that isn't known
   access(i, operands[1], true, false);
   Value v = plain(loaded);
   if (space == Space::generic) {  // may have read what was stored to local or shared memory
@@ -447,23 +467,45 @@ void Flow::step_compare(const Instr& i) {
   unite(mixed.mixed, a.mixed);
   unite(mixed.mixed, b.mixed);
   expose(i, mixed, Refusal::pointer_arithmetic);
-  if (a.words.empty() || b.words.empty() || a.words == b.words) return;
-  Words both = a.words;
-  unite(both, b.words);
-  result_.exposures.push_back({std::move(both), 2, Refusal::pointer_arithmetic, i.place.line});
+  const auto is_null = [](const Operand& o) { return o.kind == OperandKind::immediate && o.value == 0; };
+  if ((a.sums.empty() && b.sums.empty()) || is_null(operands[1]) || is_null(operands[2])) return;
+  const auto alternatives = [](const Value& v) {
+    std::vector<Words> all;
+    for (const Sum& s : v.sums) all.push_back(s.words);
+    if ((v.kinds & ~word) != 0) all.emplace_back();
+    return all;
+  };
+  result_.comparisons.push_back({alternatives(a), alternatives(b), i.place.line});
+}
+
+// The condition code is a register that no operand names.
+void Flow::step_carry(const Instr& i) {
+  const auto operands = kernel_.operands_of(i);
+  if (operands.size() < 3) return refuse(i, Refusal::unsupported_form);
+  Value v = carry_;
+  for (std::size_t k = 1; k < operands.size(); ++k) v = mix(v, value_of(operands[k]));
+  if (kernel_.has(i, Modifier::cc)) merge(carry_, v);
+  assign(operands[0], v);
 }
 
 void Flow::step_other(const Instr& i) {
   const auto operands = kernel_.operands_of(i);
-  if (ptx::row_of(i.opcode).destinations == 0 || operands.empty()) return;
+  if (operands.empty()) return;
+  // Some forms write their first operand although most of the opcode's don't (bar.red, wmma.mma, mbarrier …): taken as written.
+  const bool always_writes = ptx::row_of(i.opcode).destinations != 0;
+  if (i.opcode == Opcode::brx) expose(i, value_of(operands[0]), Refusal::pointer_arithmetic);
+  if (i.opcode == Opcode::stmatrix) {
+    for (const Operand& o : operands) merge(shared_, mix(value_of(o), Value{}));
+  }
   Value v;
   bool known = true;
+  if (i.opcode == Opcode::ldmatrix || !always_writes) v = mix(shared_, Value{});
   for (std::size_t k = 1; k < operands.size(); ++k) {
     const Value source = value_of(operands[k]);
     known &= source.kinds != 0;
     v = mix(v, source);
   }
-  if (operands.size() == 1) v = plain(integer);  // activemask, elect …
+  if (operands.size() == 1 && always_writes) v = plain(integer);  // activemask, elect …
   if (!known) return;
   // The low bits of an address are the same in every replica.
   const bool tests_alignment =

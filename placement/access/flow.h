@@ -19,6 +19,7 @@ class Flow {
   using Operand = ptx::Operand;
 
   void seed_unassigned();
+  [[nodiscard]] bool seed_bottoms();
   void step(const Instr& i);
   void step_load(const Instr& i);
   void step_store(const Instr& i);
@@ -29,6 +30,7 @@ class Flow {
   void step_add(const Instr& i, bool subtract);
   void step_mad(const Instr& i);
   void step_compare(const Instr& i);
+  void step_carry(const Instr& i);
   void step_other(const Instr& i);
 
   [[nodiscard]] Value value_of(const Operand& o) const;
@@ -45,8 +47,9 @@ class Flow {
   const ptx::Module& module_;
   const ptx::Function& kernel_;
   std::vector<Value> registers_;
-  Value local_, shared_;
+  Value local_, shared_, carry_;
   bool changed_ = false;
+  bool overflow_ = false;   // more alternatives than are kept
   bool recording_ = false;  // the last round, after the fixpoint: accesses and exposures are collected
   KernelAccess result_;
 };

@@ -48,9 +48,37 @@ void note(LaunchAccess& result, std::uint16_t offset, std::uint64_t address, con
   result.pointers.push_back({offset, address, access.read, access.written});
 }
 
-// A pointer that the launch doesn't give: what hangs on it is guarded by a null check, or would be a fault anywhere.
 bool all_null(std::span<const std::byte> params, const Words& words) {
   return std::all_of(words.begin(), words.end(), [&](std::uint16_t offset) { return word_at(params, offset) == 0; });
+}
+
+using IsPointer = std::function<bool(std::uint64_t)>;
+
+std::size_t count_pointers(std::span<const std::byte> params, const Words& words, const IsPointer& is_pointer) {
+  return static_cast<std::size_t>(
+      std::count_if(words.begin(), words.end(), [&](std::uint16_t offset) { return is_pointer(word_at(params, offset)); }));
+}
+
+// The one pointer among the words: its offset, -1 for none, -2 for several.
+int only_pointer(std::span<const std::byte> params, const Words& words, const IsPointer& is_pointer) {
+  int found = -1;
+  for (const std::uint16_t offset : words) {
+    if (!is_pointer(word_at(params, offset))) continue;
+    if (found != -1) return -2;
+    found = offset;
+  }
+  return found;
+}
+
+// The result of a comparison is the same on every GPU when both sides hang on the same pointer, or on none.
+bool comparable(std::span<const std::byte> params, const Comparison& c, const IsPointer& is_pointer) {
+  for (const Words& left : c.left) {
+    for (const Words& right : c.right) {
+      const int a = only_pointer(params, left, is_pointer), b = only_pointer(params, right, is_pointer);
+      if (a != b || a == -2) return false;
+    }
+  }
+  return true;
 }
 
 }  // namespace
@@ -71,22 +99,22 @@ void evaluate(const KernelAccess& kernel, std::span<const std::byte> params, con
     result.line = line;
   };
   for (const Exposure& e : kernel.exposures) {
-    std::uint32_t pointers = 0;
-    for (const std::uint16_t offset : e.words) pointers += in_device_memory(word_at(params, offset)) ? 1 : 0;
-    if (pointers >= e.least) return refuse(e.refusal, e.line);
+    if (count_pointers(params, e.words, in_device_memory) > 0) return refuse(e.refusal, e.line);
+  }
+  for (const Comparison& c : kernel.comparisons) {
+    if (!comparable(params, c, in_device_memory)) return refuse(Refusal::pointer_arithmetic, c.line);
   }
   for (const PointerAccess& a : kernel.accesses) {
-    for (const std::uint16_t offset : a.mixed) {
-      if (in_device_memory(word_at(params, offset))) return refuse(Refusal::pointer_arithmetic, a.line);
-    }
-    bool based = false;
-    for (const std::uint16_t offset : a.words) {
-      const std::uint64_t value = word_at(params, offset);
-      if (!in_device_memory(value)) continue;
-      based = true;
-      note(result, offset, value, a);
-    }
-    if (!based && !all_null(params, a.words)) return refuse(Refusal::unknown_base, a.line);
+    if (count_pointers(params, a.mixed, in_device_memory) > 0) return refuse(Refusal::pointer_arithmetic, a.line);
+    const int base = only_pointer(params, a.words, in_device_memory);
+    if (base == -2) return refuse(Refusal::pointer_arithmetic, a.line);
+    if (base >= 0) {
+      note(result, static_cast<std::uint16_t>(base), word_at(params, static_cast<std::uint16_t>(base)), a);
+    } else if (a.loaded) {
+      return refuse(Refusal::loaded_base, a.line);
+    } else if (!all_null(params, a.words)) {
+      return refuse(Refusal::unknown_base, a.line);
+    }  // else an optional pointer that is null: what hangs on it isn't reached, or it would be a fault at home, too
   }
 }
 

@@ -43,10 +43,12 @@ enum class Refusal : std::uint8_t {
 // Sorted byte offsets of 64-bit words of the parameter block.
 using Words = std::vector<std::uint16_t>;
 
-// One address that the kernel forms: the sum of (or a choice between) `words` and of integers that may depend on `mixed`.
+// One way in which the kernel forms an address: the sum of `words` and of integers that may depend on `mixed`. Exactly one of the words
+// must be a device pointer at launch: the base.
 struct PointerAccess {
-  Words words;  // one of them must be a device pointer at launch, or all null; each that is a pointer may be the base
-  Words mixed;  // words whose value changed the offset by more than addition: none of them may be a device pointer
+  Words words;
+  Words mixed;          // words whose value changed the offset by more than addition: none of them may be a device pointer
+  bool loaded = false;  // something that was loaded is in the sum
   bool read = false, written = false;
   std::uint32_t line = 0;  // of the first instruction that does so
 };
@@ -55,8 +57,13 @@ struct PointerAccess {
 // to be device pointers, since a replica has another address.
 struct Exposure {
   Words words;
-  std::uint32_t least = 1;  // how many of them have to be device pointers for it to matter
   Refusal refusal = Refusal::pointer_arithmetic;
+  std::uint32_t line = 0;
+};
+
+// Two values that are compared, as alternatives (each the words summed up in it; none = no word): the pointers in them must be the same.
+struct Comparison {
+  std::vector<Words> left, right;
   std::uint32_t line = 0;
 };
 
@@ -66,6 +73,7 @@ struct KernelAccess {
   std::uint32_t line = 0;
   std::vector<PointerAccess> accesses;
   std::vector<Exposure> exposures;
+  std::vector<Comparison> comparisons;
 
   [[nodiscard]] bool understood() const { return refusal == Refusal::none; }
 };
