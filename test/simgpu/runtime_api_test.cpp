@@ -86,7 +86,7 @@ TEST_CASE("memory by the runtime: every direction, and what pointers are") {
   host[0] = 0;
   CHECK(back == host);
   CHECK(cudaMemcpy(back.data(), b, 1028, cudaMemcpyDeviceToHost) == cudaErrorInvalidValue);
-  CHECK(cudaMemcpy(back.data(), b, 4, static_cast<cudaMemcpyKind>(9)) == cudaErrorInvalidMemcpyDirection);
+  CHECK(cudaMemcpy(back.data(), b, 4, static_cast<cudaMemcpyKind>(7)) == cudaErrorInvalidMemcpyDirection);
   cudaPointerAttributes attributes{};
   CHECK(cudaPointerGetAttributes(&attributes, a) == cudaSuccess);
   CHECK(attributes.type == cudaMemoryTypeDevice);
