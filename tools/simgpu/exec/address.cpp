@@ -6,7 +6,12 @@ namespace tessera::simgpu {
 namespace {
 
 Windows reserve() {
-  constexpr std::uint64_t wanted = 0x1fff'0000'0000, size = 3 * window_bytes;
+#ifdef __SANITIZE_THREAD__  // ThreadSanitizer lets a program have only the top of the address space
+  constexpr std::uint64_t wanted = 0x7e90'0000'0000;
+#else
+  constexpr std::uint64_t wanted = 0x1fff'0000'0000;
+#endif
+  constexpr std::uint64_t size = 3 * window_bytes;
   constexpr int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
   void* got = ::mmap(reinterpret_cast<void*>(wanted), size, PROT_NONE, flags | MAP_FIXED_NOREPLACE, -1, 0);
   if (got == MAP_FAILED) got = ::mmap(nullptr, size, PROT_NONE, flags, -1, 0);

@@ -16,7 +16,11 @@ namespace {
 constexpr std::uint64_t page = 4096;
 constexpr std::uint64_t scrub_limit = std::uint64_t{1} << 20;  // larger blocks are given back to the system instead of overwritten
 // Ranges are asked for at fixed places, one a device, so that addresses are the same in every run.
-constexpr std::uint64_t range_start = 0x2000'0000'0000, range_stride = 0x0100'0000'0000;
+#ifdef __SANITIZE_THREAD__  // ThreadSanitizer lets a program have only the top of the address space
+constexpr std::uint64_t range_start = 0x7ea0'0000'0000, range_stride = 0x0040'0000'0000, range_count = 5;
+#else
+constexpr std::uint64_t range_start = 0x2000'0000'0000, range_stride = 0x0100'0000'0000, range_count = 64;
+#endif
 
 constexpr std::uint64_t round_up(std::uint64_t value, std::uint64_t to) { return (value + to - 1) / to * to; }
 
@@ -59,7 +63,7 @@ std::string AllocationTable::describe_nearest(std::uint64_t address) const {
 
 Result<std::unique_ptr<DeviceMemory>> DeviceMemory::create(unsigned ordinal, std::uint64_t capacity) {
   const std::uint64_t size = round_up(2 * capacity + (std::uint64_t{1} << 30), std::uint64_t{1} << 30);
-  void* base = reserve(range_start + ordinal * range_stride, size);
+  void* base = reserve(range_start + ordinal % range_count * range_stride, size);
   if (base == MAP_FAILED) {
     return Error{ErrorCode::environment, fmt::format("no {} GiB of address space for the memory of simulated GPU {}", size >> 30, ordinal),
                  "", "raise the limit on virtual memory (ulimit -v), or simulate a smaller GPU"};
