@@ -69,6 +69,7 @@ TEST_CASE("command: run refuses before the program starts") {
   check_refused(run({"--sim", "a100", "--policy", "quickest"}), 125, "quickest");
   check_refused(run({"--sim", "a100,l40s", "--policy", "7"}), 125, "7");
   check_refused(run({"--sim", "a100", "--profile", "/nonexistent.json"}), 125, "/nonexistent.json");
+  check_refused(run({"--sim", "a100", "-o", "/nonexistent/report"}), 125, "/nonexistent/report");
   CHECK_FALSE(std::ifstream(started).good());
 }
 
@@ -104,6 +105,30 @@ TEST_CASE("command: the program's status, output and arguments pass through") {
       invoke({"run", "--sim", "a100", "-q", "--", TESSERA_COMMAND, "run", "--sim", "a100", "-q", "--", "sh", "-c", "echo $LD_PRELOAD"});
   CHECK(nested.status == 0);
   CHECK(std::count(nested.out.begin(), nested.out.end(), ':') == 0);
+}
+
+TEST_CASE("command: the report goes where -o says, and a temporary folder that isn't there is named") {
+  const std::string report = temporary_file("report.json");
+  const Outcome outcome = invoke({"run", "--sim", "a100", "--report", "json", "-o", report, "--", "true"});
+  CHECK(outcome.status == 0);
+  CHECK(outcome.err.empty());
+  CHECK(nlohmann::json::parse(read_file(report)).at("schema_version") == 1);
+  const Outcome lost = run_process({TESSERA_COMMAND, "run", "--sim", "a100", "--", "true"}, {{"TMPDIR", "/nonexistent"}});
+  CHECK(lost.status == 125);
+  CHECK(lost.err.find("TMPDIR") != std::string::npos);
+}
+
+TEST_CASE("command: --home keeps hidden what CUDA_VISIBLE_DEVICES hides") {
+  const auto with = [](const std::string& visible, const std::string& home) {
+    return run_process(
+        {TESSERA_COMMAND, "run", "-q", "--sim", "a100,l40s,h100", "--home", home, "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"},
+        {{"CUDA_VISIBLE_DEVICES", visible}});
+  };
+  CHECK(with("2,0", "1").out == "0,2\n");
+  CHECK(with("1,7,0", "0").out == "1\n");
+  CHECK(with("1,7,0", "1").status == 125);
+  CHECK(with("-1", "0").status == 125);
+  CHECK(with("", "0").status == 125);
 }
 
 TEST_CASE("command: inspect says what is wrong with a file") {

@@ -53,7 +53,7 @@ struct Inspection {
   std::vector<std::string> problems;
 };
 
-// Which kernels to look into: all while a file has at most `most_kernels`, else only those whose name contains `kernel`.
+// Which kernels to look into: those whose name contains `kernel`, or all of an image that has at most `most_kernels`.
 struct InspectQuestion {
   std::string kernel;  // "" = all
   bool all = false;    // however many

@@ -3,6 +3,9 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -22,6 +25,7 @@ struct Options {
   RunOptions run;
   int home = 0;
   std::string report = "text";
+  std::string output;  // "" = stderr
   bool quiet = false;
 };
 
@@ -29,8 +33,9 @@ struct Options {
 class ReportFolder {
  public:
   ReportFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "tessera-XXXXXX").string();
-    if (::mkdtemp(name.data()) != nullptr) path_ = name;
+    std::error_code error;
+    std::string name = (std::filesystem::temp_directory_path(error) / "tessera-XXXXXX").string();
+    if (!error && ::mkdtemp(name.data()) != nullptr) path_ = name;
   }
   ReportFolder(const ReportFolder&) = delete;
   ReportFolder& operator=(const ReportFolder&) = delete;
@@ -105,6 +110,11 @@ int run(const Options& options) {
     complain("no temporary folder for the report: set TMPDIR to one that can be written to");
     return exit_status::run_failed;
   }
+  // Opened before the program runs: a run isn't wasted on a file that can't be written.
+  std::FILE* output = options.output.empty() ? stderr : std::fopen(options.output.c_str(), "we");
+  if (output == nullptr)
+    return run_failure(Error{ErrorCode::environment, std::strerror(errno), options.output, "choose another file for -o"});
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> owned(output == stderr ? nullptr : output, &std::fclose);
   const std::string report = folder.file("report");
   const std::string simulated = folder.file("simulated");
   (*environment)["TESSERA_REPORT"] = report;
@@ -113,8 +123,8 @@ int run(const Options& options) {
   const int status = run_child(options.run.command, *environment);
   if (options.quiet || status == exit_status::command_not_found || status == exit_status::not_executable) return status;
   const RunReport said = read_reports(report, simulated, status);
-  if (options.report != "json") fmt::print(stderr, "{}", text_of(said));
-  if (options.report != "text") fmt::print(stderr, "{}", json_of(said));
+  if (options.report != "json") fmt::print(output, "{}", text_of(said));
+  if (options.report != "text") fmt::print(output, "{}", json_of(said));
   return status;
 }
 
@@ -128,14 +138,18 @@ Action declare_run(CLI::App& parser) {
   CLI::Option* home = parser.add_option("--home", options->home, "which GPU becomes the program's device 0")->type_name("N");
   parser.add_option("--profile", options->run.profile, "profile database that the policy fastest reads")->type_name("FILE");
   parser.add_option("--policy", options->run.policy, "home | fastest | random:SEED | GPU-INDEX")->type_name("POLICY");
-  parser.add_option("--report", options->report, "text | json | both, on stderr after the program's end")
+  parser.add_option("--report", options->report, "text | json | both, after the program's end")
       ->type_name("FORM")
       ->check(CLI::IsMember({"text", "json", "both"}));
+  parser.add_option("-o,--output", options->output, "where the report goes instead of stderr")->type_name("FILE");
   parser.add_flag("-q,--quiet", options->quiet, "no report");
   parser.prefix_command();
   parser.footer(
       "tessera run [OPTIONS] -- COMMAND [ARGUMENTS...]\nThe status is the program's own; 125 when Tessera itself fails before, 126 and 127 "
-      "as in a shell.");
+      "as in a shell.\n"
+      "Examples:\n"
+      "  tessera run --policy fastest --profile kernels.json -- python serve.py\n"
+      "  tessera run --sim a100,l40s --policy random:7 --report json -o report.json -- ./program   (no GPU needed)");
   CLI::App* self = &parser;
   return [options, home, self](const std::vector<std::string>& behind_dashes) {
     options->run.command = self->remaining();  // up to "--", if there is one

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <string_view>
 
@@ -37,18 +38,33 @@ std::string prepended(const std::string& first, const std::string& list, std::st
   return result;
 }
 
-// The GPUs that the program would see without --home, as CUDA_VISIBLE_DEVICES names them; empty when nobody knows.
+// Whether an entry of CUDA_VISIBLE_DEVICES names a GPU: an index of one of `count` (negative = nobody knows how many), or a UUID.
+bool names_gpu(const std::string& entry, int count) {
+  if (entry.starts_with("GPU-") || entry.starts_with("MIG-")) return true;
+  int index = -1;
+  const auto [end, error] = std::from_chars(entry.data(), entry.data() + entry.size(), index);
+  return error == std::errc() && end == entry.data() + entry.size() && index >= 0 && (count < 0 || index < count);
+}
+
+// The GPUs that the program would see without --home, as CUDA_VISIBLE_DEVICES names them: as the driver reads it, an entry that names no
+// GPU hides all behind it. Empty when there is none, or when nobody knows.
 std::vector<std::string> visible_gpus(const Environment& environment, int count) {
-  if (environment.count("CUDA_VISIBLE_DEVICES") != 0) return split(value_of(environment, "CUDA_VISIBLE_DEVICES"), ",");
-  std::vector<std::string> indices;
-  for (int i = 0; i < count; ++i) indices.push_back(std::to_string(i));
-  return indices;
+  std::vector<std::string> gpus;
+  if (environment.count("CUDA_VISIBLE_DEVICES") == 0) {
+    for (int i = 0; i < count; ++i) gpus.push_back(std::to_string(i));
+    return gpus;
+  }
+  for (const std::string& entry : split(value_of(environment, "CUDA_VISIBLE_DEVICES"), ", ")) {
+    if (!names_gpu(entry, count)) break;
+    gpus.push_back(entry);
+  }
+  return gpus;
 }
 
 // The list with the home GPU moved to the front.
 Result<std::string> with_home_first(std::vector<std::string> gpus, int home) {
   if (gpus.empty()) {
-    return Error{ErrorCode::environment, "can't tell which GPUs there are", "--home", "set CUDA_VISIBLE_DEVICES, or use --sim"};
+    return Error{ErrorCode::environment, "no GPU is visible", "--home", "check CUDA_VISIBLE_DEVICES, or use --sim"};
   }
   if (home < 0 || static_cast<std::size_t>(home) >= gpus.size()) {
     return Error{ErrorCode::usage, fmt::format("there is no GPU {}", home), "--home", fmt::format("0 to {}", gpus.size() - 1)};
