@@ -1,7 +1,9 @@
 // What the preloaded library adds to a cuLaunchKernel, over a driver that does nothing.
 //
 // The program starts itself once for each way in which the library may be set, with the library preloaded, and each of these processes
-// times the driver's own function and the wrapper in turns: what is added is the difference of the medians.
+// times the driver's own function and the wrapper in turns: what is added is the difference of the medians. That is the "time" of the
+// benchmark; the counters are nanoseconds, of the parts and of a launch while one and two threads launch.
+#include <benchmark/benchmark.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,11 +25,12 @@ struct Setting {
   const char *label, *policy, *report;
 };
 const Setting settings[] = {
-    {"home, no report", "home", nullptr},
-    {"home, with a report", "home", "/dev/null"},
-    {"GPU 0: may move, stays home", "0", "/dev/null"},
-    {"GPU 1: redirected, moves nothing", "1", "/dev/null"},
+    {"launch/home_no_report", "home", nullptr},
+    {"launch/home_with_report", "home", "/dev/null"},
+    {"launch/may_move_stays_home", "0", "/dev/null"},
+    {"launch/redirected_moves_nothing", "1", "/dev/null"},
 };
+constexpr const char* child_argument = "measure";
 constexpr int rounds = 101, launches_a_round = 5000;
 
 using Launch = decltype(&::cuLaunchKernel);
@@ -43,7 +46,12 @@ double median(std::vector<double> values) {
   return values[values.size() / 2];
 }
 
-void measure(const char* label) {
+// What a child says of itself on its standard output, in nanoseconds.
+struct Measured {
+  double driver = 0, wrapped = 0, one_thread = 0, two_threads = 0;
+};
+
+void measure(Measured& result) {
   const World world;
   const auto wrapper = TESSERA_DRIVER(cuLaunchKernel);
   const auto driver = reinterpret_cast<Launch>(by_name<decltype(&fake_address)>("fake_address")("cuLaunchKernel"));
@@ -56,11 +64,11 @@ void measure(const char* label) {
     plain.push_back(nanoseconds(driver, function, params, launches_a_round));
     wrapped.push_back(nanoseconds(wrapper, function, params, launches_a_round));
   }
-  std::printf("%-34s driver %6.1f ns, wrapped %7.1f ns, added %7.1f ns\n", label, median(plain), median(wrapped),
-              median(wrapped) - median(plain));
+  result.driver = median(plain);
+  result.wrapped = median(wrapped);
 }
 
-void scale(const char* label) {
+void scale(Measured& result) {
   const World world;
   CUcontext context = nullptr;
   TESSERA_DRIVER(cuCtxGetCurrent)(&context);
@@ -81,36 +89,66 @@ void scale(const char* label) {
     }
     for (std::thread& thread : threads) thread.join();
     const double spent = std::chrono::duration<double, std::nano>(std::chrono::steady_clock::now() - begin).count();
-    std::printf("%-34s %d threads: %6.1f ns a launch in each\n", label, count, spent / 500'000);
+    (count == 1 ? result.one_thread : result.two_threads) = spent / 500'000;
   }
 }
 
-int run_child(const char* self, const Setting& setting) {
-  std::fflush(stdout);
+// False when the child failed.
+bool run_child(const Setting& setting, Measured& result) {
+  int ends[2];
+  if (pipe(ends) != 0) return false;
   const pid_t child = fork();
   if (child == 0) {
     setenv("LD_PRELOAD", TESSERA_LIBRARY, 1);
     setenv("LD_LIBRARY_PATH", TESSERA_FAKE_FOLDER, 1);
     setenv("TESSERA_POLICY", setting.policy, 1);
     if (setting.report != nullptr) setenv("TESSERA_REPORT", setting.report, 1);
-    execl(self, self, setting.label, static_cast<char*>(nullptr));
+    dup2(ends[1], STDOUT_FILENO);
+    execl("/proc/self/exe", "bench_interpose", child_argument, static_cast<char*>(nullptr));
     _exit(127);
   }
+  close(ends[1]);
+  const bool whole = read(ends[0], &result, sizeof result) == static_cast<ssize_t>(sizeof result);
+  close(ends[0]);
   int status = 0;
   waitpid(child, &status, 0);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+  return whole && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+int be_child() {
+  Measured result;
+  measure(result);
+  scale(result);
+  return write(STDOUT_FILENO, &result, sizeof result) == static_cast<ssize_t>(sizeof result) ? 0 : 1;
+}
+
+void added_by_launch(benchmark::State& state, const Setting& setting) {
+  Measured result;
+  for (auto _ : state) {
+    if (!run_child(setting, result)) {
+      state.SkipWithError("the measuring process failed");
+      break;
+    }
+    state.SetIterationTime(std::max(0.0, result.wrapped - result.driver) * 1e-9);
+  }
+  state.counters["driver_ns"] = result.driver;
+  state.counters["wrapped_ns"] = result.wrapped;
+  state.counters["one_thread_ns"] = result.one_thread;
+  state.counters["two_threads_ns"] = result.two_threads;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc > 1 && argv[1][0] != '-') {
-    measure(argv[1]);
-    scale(argv[1]);
-    return 0;
-  }
+  if (argc > 1 && std::string(argv[1]) == child_argument) return be_child();
   for (const Setting& setting : settings) {
-    if (const int status = run_child("/proc/self/exe", setting); status != 0) return status;
+    benchmark::RegisterBenchmark(setting.label, [&setting](benchmark::State& state) { added_by_launch(state, setting); })
+        ->Iterations(1)
+        ->UseManualTime()
+        ->Unit(benchmark::kNanosecond);
   }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
+  benchmark::RunSpecifiedBenchmarks();
   return 0;
 }
