@@ -40,6 +40,7 @@ bool Engine::find_devices() {
   if (home_only_.empty() && helpers_.count() < 2) home_only_ = "there is one GPU";
   if (home_only_.empty()) {
     std::vector<std::string> names;
+    names.reserve(static_cast<std::size_t>(helpers_.count()));
     for (int device = 0; device < helpers_.count(); ++device) names.push_back(helpers_.name(device));
     if (Status ready = placer_.devices(names); !ready.ok()) {
       problems_.push_back(ready.error().message());

@@ -7,7 +7,7 @@
 namespace tessera::image {
 namespace {
 
-constexpr std::size_t look_ahead = 64 * 1024;  // comments in front of .version
+constexpr std::size_t look_ahead = std::size_t{64} << 10;  // comments in front of .version
 
 // Behind white space and comments: does `.version` follow?
 bool starts_with_version(std::string_view text) {

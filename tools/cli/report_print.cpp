@@ -60,7 +60,8 @@ std::string kernel_table(const report::Block& block) {
       line += fmt::format(" {:>8}", launches == kernel.launches.end() ? 0 : launches->second);
     }
     const std::string reasons = reasons_text(kernel);
-    text += line + (reasons.empty() ? "" : "  " + reasons) + "\n";
+    if (!reasons.empty()) line.append("  ").append(reasons);
+    text.append(line).append("\n");
   }
   return text;
 }

@@ -74,7 +74,7 @@ CUresult create(CUcontext* result, unsigned flags, CUdevice device, unsigned api
 
 }  // namespace
 
-SIM_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* result, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* result, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   SimDevice* d = device_at(device);
@@ -86,7 +86,7 @@ SIM_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* result, CUdevice device)
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   SimDevice* d = device_at(device);
@@ -99,7 +99,7 @@ SIM_EXPORT CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   SimDevice* d = device_at(device);
@@ -110,7 +110,7 @@ SIM_EXPORT CUresult cuDevicePrimaryCtxReset_v2(CUdevice device) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   SimDevice* d = device_at(device);
@@ -121,7 +121,7 @@ SIM_EXPORT CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice device, unsigned int 
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* flags, int* active) noexcept {
+SIM_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* flags, int* active) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   const SimDevice* d = device_at(device);
@@ -131,17 +131,20 @@ SIM_EXPORT CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int* fl
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuCtxCreate_v2(CUcontext* c, unsigned int flags, CUdevice device) noexcept { return create(c, flags, device, 3020); }
-SIM_EXPORT CUresult cuCtxCreate_v3(CUcontext* c, CUexecAffinityParam* affinity, int count, unsigned int flags, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuCtxCreate_v2(CUcontext* c, unsigned int flags, CUdevice device) SIM_NOEXCEPT {
+  return create(c, flags, device, 3020);
+}
+SIM_EXPORT CUresult cuCtxCreate_v3(CUcontext* c, CUexecAffinityParam* affinity, int count, unsigned int flags,
+                                   CUdevice device) SIM_NOEXCEPT {
   if (affinity != nullptr && count != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
   return create(c, flags, device, 11040);
 }
-SIM_EXPORT CUresult cuCtxCreate_v4(CUcontext* c, CUctxCreateParams* params, unsigned int flags, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuCtxCreate_v4(CUcontext* c, CUctxCreateParams* params, unsigned int flags, CUdevice device) SIM_NOEXCEPT {
   if (params != nullptr && params->numExecAffinityParams != 0) return CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY;
   return create(c, flags, device, 12050);
 }
 
-SIM_EXPORT CUresult cuCtxDestroy_v2(CUcontext handle) noexcept {
+SIM_EXPORT CUresult cuCtxDestroy_v2(CUcontext handle) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   Context* c = world().contexts.find(handle);
@@ -152,7 +155,7 @@ SIM_EXPORT CUresult cuCtxDestroy_v2(CUcontext handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext handle) noexcept {
+SIM_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext handle) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   Context* c = world().contexts.find(handle);
@@ -161,7 +164,7 @@ SIM_EXPORT CUresult cuCtxPushCurrent_v2(CUcontext handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* result) noexcept {
+SIM_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* result) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   auto& stack = context_stack();
@@ -171,7 +174,7 @@ SIM_EXPORT CUresult cuCtxPopCurrent_v2(CUcontext* result) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuCtxSetCurrent(CUcontext handle) noexcept {
+SIM_EXPORT CUresult cuCtxSetCurrent(CUcontext handle) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   auto& stack = context_stack();
@@ -188,7 +191,7 @@ SIM_EXPORT CUresult cuCtxSetCurrent(CUcontext handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuCtxGetCurrent(CUcontext* result) noexcept {
+SIM_EXPORT CUresult cuCtxGetCurrent(CUcontext* result) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   if (result == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -209,7 +212,7 @@ static CUresult pick(const Entry& entry, CUcontext handle, Context*& c) {
   return c == nullptr ? CUDA_ERROR_INVALID_CONTEXT : c->sticky;
 }
 
-SIM_EXPORT CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) noexcept {
+SIM_EXPORT CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, handle, c); error != CUDA_SUCCESS) return error;
@@ -217,9 +220,9 @@ SIM_EXPORT CUresult cuCtxGetDevice_v2(CUdevice* device, CUcontext handle) noexce
   *device = c->device->ordinal;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxGetDevice(CUdevice* device) noexcept { return cuCtxGetDevice_v2(device, nullptr); }
+SIM_EXPORT CUresult cuCtxGetDevice(CUdevice* device) SIM_NOEXCEPT { return cuCtxGetDevice_v2(device, nullptr); }
 
-SIM_EXPORT CUresult cuCtxSynchronize_v2(CUcontext handle) noexcept {
+SIM_EXPORT CUresult cuCtxSynchronize_v2(CUcontext handle) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, handle, c); error != CUDA_SUCCESS) return error;
@@ -227,9 +230,9 @@ SIM_EXPORT CUresult cuCtxSynchronize_v2(CUcontext handle) noexcept {
   world().clock.wait_until(drained(*c));
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxSynchronize() noexcept { return cuCtxSynchronize_v2(nullptr); }
+SIM_EXPORT CUresult cuCtxSynchronize() SIM_NOEXCEPT { return cuCtxSynchronize_v2(nullptr); }
 
-SIM_EXPORT CUresult cuCtxGetFlags(unsigned int* flags) noexcept {
+SIM_EXPORT CUresult cuCtxGetFlags(unsigned int* flags) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
@@ -237,14 +240,14 @@ SIM_EXPORT CUresult cuCtxGetFlags(unsigned int* flags) noexcept {
   *flags = c->flags;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxSetFlags(unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuCtxSetFlags(unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
   c->flags = flags;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) noexcept {
+SIM_EXPORT CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, handle, c); error != CUDA_SUCCESS) return error;
@@ -252,7 +255,7 @@ SIM_EXPORT CUresult cuCtxGetId(CUcontext handle, unsigned long long* id) noexcep
   *id = c->id;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) noexcept {
+SIM_EXPORT CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, handle, c); error != CUDA_SUCCESS) return error;
@@ -260,7 +263,7 @@ SIM_EXPORT CUresult cuCtxGetApiVersion(CUcontext handle, unsigned int* version) 
   *version = c->api_version;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxGetLimit(size_t* value, CUlimit limit) noexcept {
+SIM_EXPORT CUresult cuCtxGetLimit(size_t* value, CUlimit limit) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
@@ -268,7 +271,7 @@ SIM_EXPORT CUresult cuCtxGetLimit(size_t* value, CUlimit limit) noexcept {
   *value = c->limits[limit];
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value) noexcept {
+SIM_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
@@ -276,7 +279,7 @@ SIM_EXPORT CUresult cuCtxSetLimit(CUlimit limit, size_t value) noexcept {
   c->limits[limit] = value;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxGetCacheConfig(CUfunc_cache* config) noexcept {
+SIM_EXPORT CUresult cuCtxGetCacheConfig(CUfunc_cache* config) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
@@ -284,14 +287,14 @@ SIM_EXPORT CUresult cuCtxGetCacheConfig(CUfunc_cache* config) noexcept {
   *config = c->cache;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxSetCacheConfig(CUfunc_cache config) noexcept {
+SIM_EXPORT CUresult cuCtxSetCacheConfig(CUfunc_cache config) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
   c->cache = config;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) noexcept {
+SIM_EXPORT CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
@@ -299,19 +302,19 @@ SIM_EXPORT CUresult cuCtxGetStreamPriorityRange(int* least, int* greatest) noexc
   if (greatest != nullptr) *greatest = -5;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuCtxResetPersistingL2Cache() noexcept {
+SIM_EXPORT CUresult cuCtxResetPersistingL2Cache() SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   return pick(entry, nullptr, c);
 }
-SIM_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   return world().contexts.find(peer) == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
 }
-SIM_EXPORT CUresult cuCtxDisablePeerAccess(CUcontext peer) noexcept {
+SIM_EXPORT CUresult cuCtxDisablePeerAccess(CUcontext peer) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;

@@ -118,28 +118,28 @@ CUresult fill(CUdeviceptr to, std::size_t pitch, T value, std::size_t width, std
 
 }  // namespace
 
-SIM_EXPORT CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t n) noexcept {
+SIM_EXPORT CUresult cuMemcpy(CUdeviceptr to, CUdeviceptr from, size_t n) SIM_NOEXCEPT {
   return copy(to, from, n, nullptr, true, Expect::any, Expect::any);
 }
-SIM_EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) noexcept {
+SIM_EXPORT CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) SIM_NOEXCEPT {
   return copy(to, from, n, s, false, Expect::any, Expect::any);
 }
-SIM_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t n) noexcept {
+SIM_EXPORT CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, size_t n) SIM_NOEXCEPT {
   return copy(to, address(from), n, nullptr, true, Expect::device, Expect::any);
 }
-SIM_EXPORT CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t n) noexcept {
+SIM_EXPORT CUresult cuMemcpyDtoH_v2(void* to, CUdeviceptr from, size_t n) SIM_NOEXCEPT {
   return copy(address(to), from, n, nullptr, true, Expect::any, Expect::device);
 }
-SIM_EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t n) noexcept {
+SIM_EXPORT CUresult cuMemcpyDtoD_v2(CUdeviceptr to, CUdeviceptr from, size_t n) SIM_NOEXCEPT {
   return copy(to, from, n, nullptr, false, Expect::device, Expect::device);
 }
-SIM_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t n, CUstream s) noexcept {
+SIM_EXPORT CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, size_t n, CUstream s) SIM_NOEXCEPT {
   return copy(to, address(from), n, s, false, Expect::device, Expect::any);
 }
-SIM_EXPORT CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t n, CUstream s) noexcept {
+SIM_EXPORT CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, size_t n, CUstream s) SIM_NOEXCEPT {
   return copy(address(to), from, n, s, false, Expect::any, Expect::device);
 }
-SIM_EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) noexcept {
+SIM_EXPORT CUresult cuMemcpyDtoDAsync_v2(CUdeviceptr to, CUdeviceptr from, size_t n, CUstream s) SIM_NOEXCEPT {
   return copy(to, from, n, s, false, Expect::device, Expect::device);
 }
 
@@ -150,40 +150,42 @@ bool are_contexts(CUcontext a, CUcontext b) {
 }
 }  // namespace
 
-SIM_EXPORT CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t n) noexcept {
+SIM_EXPORT CUresult cuMemcpyPeer(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t n) SIM_NOEXCEPT {
   return are_contexts(to_context, from_context) ? copy(to, from, n, nullptr, false, Expect::device, Expect::device)
                                                 : CUDA_ERROR_INVALID_CONTEXT;
 }
 SIM_EXPORT CUresult cuMemcpyPeerAsync(CUdeviceptr to, CUcontext to_context, CUdeviceptr from, CUcontext from_context, size_t n,
-                                      CUstream s) noexcept {
+                                      CUstream s) SIM_NOEXCEPT {
   return are_contexts(to_context, from_context) ? copy(to, from, n, s, false, Expect::device, Expect::device) : CUDA_ERROR_INVALID_CONTEXT;
 }
 
-SIM_EXPORT CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* p) noexcept { return copy_2d(p, nullptr, true); }
-SIM_EXPORT CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* p) noexcept { return copy_2d(p, nullptr, true); }
-SIM_EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* p, CUstream s) noexcept { return copy_2d(p, s, false); }
+SIM_EXPORT CUresult cuMemcpy2D_v2(const CUDA_MEMCPY2D* p) SIM_NOEXCEPT { return copy_2d(p, nullptr, true); }
+SIM_EXPORT CUresult cuMemcpy2DUnaligned_v2(const CUDA_MEMCPY2D* p) SIM_NOEXCEPT { return copy_2d(p, nullptr, true); }
+SIM_EXPORT CUresult cuMemcpy2DAsync_v2(const CUDA_MEMCPY2D* p, CUstream s) SIM_NOEXCEPT { return copy_2d(p, s, false); }
 
-SIM_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char v, size_t n) noexcept { return fill(to, 0, v, n, 1, nullptr); }
-SIM_EXPORT CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short v, size_t n) noexcept { return fill(to, 0, v, n, 1, nullptr); }
-SIM_EXPORT CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int v, size_t n) noexcept { return fill(to, 0, v, n, 1, nullptr); }
-SIM_EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char v, size_t n, CUstream s) noexcept { return fill(to, 0, v, n, 1, s); }
-SIM_EXPORT CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short v, size_t n, CUstream s) noexcept { return fill(to, 0, v, n, 1, s); }
-SIM_EXPORT CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int v, size_t n, CUstream s) noexcept { return fill(to, 0, v, n, 1, s); }
-SIM_EXPORT CUresult cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char v, size_t w, size_t h) noexcept {
+SIM_EXPORT CUresult cuMemsetD8_v2(CUdeviceptr to, unsigned char v, size_t n) SIM_NOEXCEPT { return fill(to, 0, v, n, 1, nullptr); }
+SIM_EXPORT CUresult cuMemsetD16_v2(CUdeviceptr to, unsigned short v, size_t n) SIM_NOEXCEPT { return fill(to, 0, v, n, 1, nullptr); }
+SIM_EXPORT CUresult cuMemsetD32_v2(CUdeviceptr to, unsigned int v, size_t n) SIM_NOEXCEPT { return fill(to, 0, v, n, 1, nullptr); }
+SIM_EXPORT CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char v, size_t n, CUstream s) SIM_NOEXCEPT { return fill(to, 0, v, n, 1, s); }
+SIM_EXPORT CUresult cuMemsetD16Async(CUdeviceptr to, unsigned short v, size_t n, CUstream s) SIM_NOEXCEPT {
+  return fill(to, 0, v, n, 1, s);
+}
+SIM_EXPORT CUresult cuMemsetD32Async(CUdeviceptr to, unsigned int v, size_t n, CUstream s) SIM_NOEXCEPT { return fill(to, 0, v, n, 1, s); }
+SIM_EXPORT CUresult cuMemsetD2D8_v2(CUdeviceptr to, size_t pitch, unsigned char v, size_t w, size_t h) SIM_NOEXCEPT {
   return fill(to, pitch, v, w, h, nullptr);
 }
-SIM_EXPORT CUresult cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short v, size_t w, size_t h) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D16_v2(CUdeviceptr to, size_t pitch, unsigned short v, size_t w, size_t h) SIM_NOEXCEPT {
   return fill(to, pitch, v, w, h, nullptr);
 }
-SIM_EXPORT CUresult cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned int v, size_t w, size_t h) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D32_v2(CUdeviceptr to, size_t pitch, unsigned int v, size_t w, size_t h) SIM_NOEXCEPT {
   return fill(to, pitch, v, w, h, nullptr);
 }
-SIM_EXPORT CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char v, size_t w, size_t h, CUstream s) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D8Async(CUdeviceptr to, size_t pitch, unsigned char v, size_t w, size_t h, CUstream s) SIM_NOEXCEPT {
   return fill(to, pitch, v, w, h, s);
 }
-SIM_EXPORT CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short v, size_t w, size_t h, CUstream s) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D16Async(CUdeviceptr to, size_t pitch, unsigned short v, size_t w, size_t h, CUstream s) SIM_NOEXCEPT {
   return fill(to, pitch, v, w, h, s);
 }
-SIM_EXPORT CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int v, size_t w, size_t h, CUstream s) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D32Async(CUdeviceptr to, size_t pitch, unsigned int v, size_t w, size_t h, CUstream s) SIM_NOEXCEPT {
   return fill(to, pitch, v, w, h, s);
 }

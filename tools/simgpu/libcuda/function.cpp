@@ -89,14 +89,14 @@ int blocks_per_sm(const Function& f, int threads, std::size_t dynamic_shared) {
 
 }  // namespace
 
-SIM_EXPORT CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction handle) noexcept {
+SIM_EXPORT CUresult cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Function* f = find(entry, handle, error);
   return f == nullptr ? error : attribute_of(*f, attribute, value);
 }
 
-SIM_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) noexcept {
+SIM_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute attribute, int value) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Function* f = find(entry, handle, error);
@@ -119,14 +119,14 @@ SIM_EXPORT CUresult cuFuncSetAttribute(CUfunction handle, CUfunction_attribute a
   }
 }
 
-SIM_EXPORT CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config) noexcept {
+SIM_EXPORT CUresult cuFuncSetCacheConfig(CUfunction handle, CUfunc_cache config) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
   return find(entry, handle, error) == nullptr ? error : CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) noexcept {
+SIM_EXPORT CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Function* f = find(entry, handle, error);
@@ -135,7 +135,7 @@ SIM_EXPORT CUresult cuFuncGetModule(CUmodule* module, CUfunction handle) noexcep
   *module = reinterpret_cast<CUmodule>(f->module);
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuFuncGetName(const char** name, CUfunction handle) noexcept {
+SIM_EXPORT CUresult cuFuncGetName(const char** name, CUfunction handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Function* f = find(entry, handle, error);
@@ -144,13 +144,13 @@ SIM_EXPORT CUresult cuFuncGetName(const char** name, CUfunction handle) noexcept
   *name = f->name.c_str();
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t* offset, size_t* size) noexcept {
+SIM_EXPORT CUresult cuFuncGetParamInfo(CUfunction handle, size_t index, size_t* offset, size_t* size) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Function* f = find(entry, handle, error);
   return f == nullptr ? error : param_of(*f, index, offset, size);
 }
-SIM_EXPORT CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) noexcept {
+SIM_EXPORT CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (find(entry, handle, error) == nullptr) return error;
@@ -158,13 +158,13 @@ SIM_EXPORT CUresult cuFuncIsLoaded(CUfunctionLoadingState* state, CUfunction han
   *state = CU_FUNCTION_LOADING_STATE_LOADED;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuFuncLoad(CUfunction handle) noexcept {
+SIM_EXPORT CUresult cuFuncLoad(CUfunction handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   return find(entry, handle, error) == nullptr ? error : CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuKernelGetFunction(CUfunction* function, CUkernel handle) noexcept {
+SIM_EXPORT CUresult cuKernelGetFunction(CUfunction* function, CUkernel handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -176,14 +176,14 @@ SIM_EXPORT CUresult cuKernelGetFunction(CUfunction* function, CUkernel handle) n
   *function = reinterpret_cast<CUfunction>(f);
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel handle) noexcept {
+SIM_EXPORT CUresult cuKernelGetLibrary(CUlibrary* library, CUkernel handle) SIM_NOEXCEPT {
   const Entry entry;
   if (world().kernels.count(handle) == 0) return CUDA_ERROR_INVALID_HANDLE;
   if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *library = reinterpret_cast<CUlibrary>(reinterpret_cast<Kernel*>(handle)->library);
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuKernelGetName(const char** name, CUkernel handle) noexcept {
+SIM_EXPORT CUresult cuKernelGetName(const char** name, CUkernel handle) SIM_NOEXCEPT {
   const Entry entry;
   if (world().kernels.count(handle) == 0) return CUDA_ERROR_INVALID_HANDLE;
   if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -212,13 +212,13 @@ Function* on_device(CUkernel handle, CUdevice ordinal, CUresult& error) {
 
 }  // namespace
 
-SIM_EXPORT CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel handle, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuKernelGetAttribute(int* value, CUfunction_attribute attribute, CUkernel handle, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Function* f = on_device(handle, device, error);
   return f == nullptr ? error : attribute_of(*f, attribute, value);
 }
-SIM_EXPORT CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel handle, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int value, CUkernel handle, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Function* f = on_device(handle, device, error);
@@ -233,20 +233,20 @@ SIM_EXPORT CUresult cuKernelSetAttribute(CUfunction_attribute attribute, int val
   }
   return cuFuncSetAttribute(reinterpret_cast<CUfunction>(f), attribute, value);
 }
-SIM_EXPORT CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuKernelSetCacheConfig(CUkernel handle, CUfunc_cache config, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (config < CU_FUNC_CACHE_PREFER_NONE || config > CU_FUNC_CACHE_PREFER_EQUAL) return CUDA_ERROR_INVALID_VALUE;
   return on_device(handle, device, error) == nullptr ? error : CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t* offset, size_t* size) noexcept {
+SIM_EXPORT CUresult cuKernelGetParamInfo(CUkernel handle, size_t index, size_t* offset, size_t* size) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Function* f = on_device(handle, 0, error);
   return f == nullptr ? error : param_of(*f, index, offset, size);
 }
 
-SIM_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads, size_t shared) noexcept {
+SIM_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUfunction handle, int threads, size_t shared) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Function* f = find(entry, handle, error);
@@ -256,11 +256,11 @@ SIM_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUf
   return CUDA_SUCCESS;
 }
 SIM_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction f, int threads, size_t shared,
-                                                                         unsigned int) noexcept {
+                                                                         unsigned int) SIM_NOEXCEPT {
   return cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, f, threads, shared);
 }
 SIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* min_grid, int* block, CUfunction handle, CUoccupancyB2DSize shared_of,
-                                                     size_t shared, int limit) noexcept {
+                                                     size_t shared, int limit) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Function* f = find(entry, handle, error);
@@ -280,10 +280,10 @@ SIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* min_grid, int* block, 
   return CUDA_SUCCESS;
 }
 SIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSizeWithFlags(int* min_grid, int* block, CUfunction f, CUoccupancyB2DSize shared_of,
-                                                              size_t shared, int limit, unsigned int) noexcept {
+                                                              size_t shared, int limit, unsigned int) SIM_NOEXCEPT {
   return cuOccupancyMaxPotentialBlockSize(min_grid, block, f, shared_of, shared, limit);
 }
-SIM_EXPORT CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handle, int blocks, int threads) noexcept {
+SIM_EXPORT CUresult cuOccupancyAvailableDynamicSMemPerBlock(size_t* bytes, CUfunction handle, int blocks, int threads) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Function* f = find(entry, handle, error);

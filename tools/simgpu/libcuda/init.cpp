@@ -173,9 +173,9 @@ constexpr AttributeRow attributes[] = {
 using namespace tessera::simgpu;
 
 // Programs and tools that must label simulated results look for this symbol.
-SIM_EXPORT int tessera_simulated_driver() noexcept { return 1; }
+SIM_EXPORT int tessera_simulated_driver() SIM_NOEXCEPT { return 1; }
 
-SIM_EXPORT CUresult cuInit(unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuInit(unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   World& w = world();
@@ -183,13 +183,13 @@ SIM_EXPORT CUresult cuInit(unsigned int flags) noexcept {
   return w.init_result;
 }
 
-SIM_EXPORT CUresult cuDriverGetVersion(int* version) noexcept {
+SIM_EXPORT CUresult cuDriverGetVersion(int* version) SIM_NOEXCEPT {
   if (version == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *version = driver_version;
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGetCount(int* count) noexcept {
+SIM_EXPORT CUresult cuDeviceGetCount(int* count) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   if (count == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -197,7 +197,7 @@ SIM_EXPORT CUresult cuDeviceGetCount(int* count) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) noexcept {
+SIM_EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   if (device == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -206,7 +206,7 @@ SIM_EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   const SimDevice* d = device_at(device);
@@ -216,7 +216,7 @@ SIM_EXPORT CUresult cuDeviceGetName(char* name, int length, CUdevice device) noe
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   const SimDevice* d = device_at(device);
@@ -225,15 +225,15 @@ SIM_EXPORT CUresult cuDeviceGetUuid(CUuuid* uuid, CUdevice device) noexcept {
   *uuid = d->uuid;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) noexcept { return cuDeviceGetUuid(uuid, device); }
+SIM_EXPORT CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) SIM_NOEXCEPT { return cuDeviceGetUuid(uuid, device); }
 
-SIM_EXPORT CUresult cuDeviceGetLuid(char* luid, unsigned int* mask, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceGetLuid(char* luid, unsigned int* mask, CUdevice device) SIM_NOEXCEPT {
   (void)luid, (void)mask;
   const Entry entry;
   return device_at(device) == nullptr ? CUDA_ERROR_INVALID_DEVICE : CUDA_ERROR_NOT_SUPPORTED;  // a Windows notion, as on Linux
 }
 
-SIM_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   const SimDevice* d = device_at(device);
@@ -243,7 +243,7 @@ SIM_EXPORT CUresult cuDeviceTotalMem_v2(size_t* bytes, CUdevice device) noexcept
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   const SimDevice* d = device_at(device);
@@ -256,7 +256,7 @@ SIM_EXPORT CUresult cuDeviceGetAttribute(int* value, CUdevice_attribute attribut
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   const SimDevice* d = device_at(device);
@@ -267,7 +267,7 @@ SIM_EXPORT CUresult cuDeviceComputeCapability(int* major, int* minor, CUdevice d
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   const SimDevice* d = device_at(device);
@@ -286,7 +286,7 @@ SIM_EXPORT CUresult cuDeviceGetProperties(CUdevprop* properties, CUdevice device
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   const SimDevice* d = device_at(device);
@@ -296,7 +296,7 @@ SIM_EXPORT CUresult cuDeviceGetPCIBusId(char* text, int length, CUdevice device)
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) noexcept {
+SIM_EXPORT CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   if (device == nullptr || text == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -309,7 +309,7 @@ SIM_EXPORT CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) no
   return CUDA_ERROR_INVALID_DEVICE;
 }
 
-SIM_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) noexcept {
+SIM_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   if (device_at(device) == nullptr || device_at(peer) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
@@ -318,7 +318,7 @@ SIM_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice pe
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device, CUdevice peer) noexcept {
+SIM_EXPORT CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device, CUdevice peer) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   if (device_at(device) == nullptr || device_at(peer) == nullptr || device == peer) return CUDA_ERROR_INVALID_DEVICE;
@@ -327,7 +327,8 @@ SIM_EXPORT CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute at
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_format format, unsigned channels, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_format format, unsigned channels,
+                                                       CUdevice device) SIM_NOEXCEPT {
   (void)format, (void)channels;
   const Entry entry;
   if (device_at(device) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
@@ -337,7 +338,7 @@ SIM_EXPORT CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_fo
 }
 
 // Pools: each device has its default one, a handle without settings.
-SIM_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) noexcept {
+SIM_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   SimDevice* d = device_at(device);
@@ -346,8 +347,8 @@ SIM_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice devic
   *pool = reinterpret_cast<CUmemoryPool>(d);
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) noexcept { return cuDeviceGetDefaultMemPool(pool, device); }
-SIM_EXPORT CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) noexcept {
+SIM_EXPORT CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) SIM_NOEXCEPT { return cuDeviceGetDefaultMemPool(pool, device); }
+SIM_EXPORT CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) SIM_NOEXCEPT {
   const Entry entry;
   SimDevice* d = device_at(device);
   if (d == nullptr) return CUDA_ERROR_INVALID_DEVICE;

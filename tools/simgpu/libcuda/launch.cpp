@@ -136,14 +136,14 @@ bool is_harmless(CUlaunchAttributeID id) {
 }  // namespace
 
 SIM_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                   unsigned shared, CUstream stream, void** params, void** extra) noexcept {
+                                   unsigned shared, CUstream stream, void** params, void** extra) SIM_NOEXCEPT {
   return launch(f, Shape{{gx, gy, gz}, {bx, by, bz}, shared}, stream, params, extra);
 }
 SIM_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
-                                              unsigned shared, CUstream stream, void** params) noexcept {
+                                              unsigned shared, CUstream stream, void** params) SIM_NOEXCEPT {
   return launch(f, Shape{{gx, gy, gz}, {bx, by, bz}, shared, true}, stream, params, nullptr);
 }
-SIM_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** params, void** extra) noexcept {
+SIM_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** params, void** extra) SIM_NOEXCEPT {
   if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) return CUDA_ERROR_INVALID_VALUE;
   Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
               {config->blockDimX, config->blockDimY, config->blockDimZ},

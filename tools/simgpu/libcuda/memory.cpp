@@ -79,7 +79,7 @@ CUresult release(Context& c, CUdeviceptr pointer) {
 
 }  // namespace
 
-SIM_EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) noexcept {
+SIM_EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Context* c = entry.context(error);
@@ -90,14 +90,15 @@ SIM_EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) noexcept {
+SIM_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
   return c == nullptr ? error : allocate(*c, bytes, pointer);
 }
 
-SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height, unsigned int element) noexcept {
+SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height,
+                                       unsigned int element) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -109,14 +110,14 @@ SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size
   return result;
 }
 
-SIM_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) noexcept {
+SIM_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
   return c == nullptr ? error : release(*c, pointer);
 }
 
-SIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) noexcept {
+SIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -124,7 +125,7 @@ SIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream
   return stream_of(stream, *c) == nullptr ? CUDA_ERROR_INVALID_HANDLE : allocate(*c, bytes, pointer);
 }
 
-SIM_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) noexcept {
+SIM_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -134,7 +135,7 @@ SIM_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) noexcep
   return d != nullptr && d->device->memory->free(pointer).ok() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
-SIM_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) noexcept {
+SIM_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
@@ -147,7 +148,7 @@ SIM_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUd
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -155,16 +156,16 @@ SIM_EXPORT CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned int fl
   if ((flags & ~7u) != 0) return CUDA_ERROR_INVALID_VALUE;
   return map_host(*c, bytes, HostKind::pinned, flags, pointer);
 }
-SIM_EXPORT CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) noexcept { return cuMemHostAlloc(pointer, bytes, 0); }
+SIM_EXPORT CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) SIM_NOEXCEPT { return cuMemHostAlloc(pointer, bytes, 0); }
 
-SIM_EXPORT CUresult cuMemFreeHost(void* pointer) noexcept {
+SIM_EXPORT CUresult cuMemFreeHost(void* pointer) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
   return unmap_host(reinterpret_cast<std::uint64_t>(pointer), HostKind::pinned);
 }
 
-SIM_EXPORT CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -173,7 +174,7 @@ SIM_EXPORT CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned i
   return share(reinterpret_cast<std::uint64_t>(pointer), bytes, HostKind::registered, flags, *c);
 }
 
-SIM_EXPORT CUresult cuMemHostUnregister(void* pointer) noexcept {
+SIM_EXPORT CUresult cuMemHostUnregister(void* pointer) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
@@ -184,7 +185,7 @@ SIM_EXPORT CUresult cuMemHostUnregister(void* pointer) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* result, void* pointer, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* result, void* pointer, unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
@@ -194,7 +195,7 @@ SIM_EXPORT CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* result, void* poin
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuMemHostGetFlags(unsigned int* flags, void* pointer) noexcept {
+SIM_EXPORT CUresult cuMemHostGetFlags(unsigned int* flags, void* pointer) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
@@ -204,7 +205,7 @@ SIM_EXPORT CUresult cuMemHostGetFlags(unsigned int* flags, void* pointer) noexce
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -287,14 +288,15 @@ CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr poi
 
 }  // namespace
 
-SIM_EXPORT CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) noexcept {
+SIM_EXPORT CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   return data == nullptr ? CUDA_ERROR_INVALID_VALUE : attribute_of(data, attribute, pointer);
 }
 
 // For a pointer that isn't the driver's, every value is zero and the call succeeds.
-SIM_EXPORT CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** data, CUdeviceptr pointer) noexcept {
+SIM_EXPORT CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** data,
+                                           CUdeviceptr pointer) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   if (attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;

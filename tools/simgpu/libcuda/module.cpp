@@ -208,19 +208,19 @@ Function* function_of(const void* handle, Context& c, CUresult& error) {
 
 }  // namespace tessera::simgpu
 
-SIM_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) noexcept { return load_image(image, {}, module); }
+SIM_EXPORT CUresult cuModuleLoadData(CUmodule* module, const void* image) SIM_NOEXCEPT { return load_image(image, {}, module); }
 SIM_EXPORT CUresult cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned int count, CUjit_option* options,
-                                       void** values) noexcept {
+                                       void** values) SIM_NOEXCEPT {
   return load_image(image, error_log(count, options, values), module);
 }
-SIM_EXPORT CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) noexcept { return load_image(image, {}, module); }
-SIM_EXPORT CUresult cuModuleLoad(CUmodule* module, const char* path) noexcept {
+SIM_EXPORT CUresult cuModuleLoadFatBinary(CUmodule* module, const void* image) SIM_NOEXCEPT { return load_image(image, {}, module); }
+SIM_EXPORT CUresult cuModuleLoad(CUmodule* module, const char* path) SIM_NOEXCEPT {
   std::string bytes;
   if (const CUresult code = read_file(path, bytes); code != CUDA_SUCCESS) return code;
   return load_image(bytes.c_str(), {}, module);
 }
 
-SIM_EXPORT CUresult cuModuleUnload(CUmodule handle) noexcept {
+SIM_EXPORT CUresult cuModuleUnload(CUmodule handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
@@ -230,13 +230,13 @@ SIM_EXPORT CUresult cuModuleUnload(CUmodule handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) noexcept {
+SIM_EXPORT CUresult cuModuleGetLoadingMode(CUmoduleLoadingMode* mode) SIM_NOEXCEPT {
   if (mode == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *mode = CU_MODULE_LAZY_LOADING;
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) noexcept {
+SIM_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, const char* name) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
@@ -249,7 +249,7 @@ SIM_EXPORT CUresult cuModuleGetFunction(CUfunction* function, CUmodule handle, c
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule handle) noexcept {
+SIM_EXPORT CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
@@ -259,7 +259,7 @@ SIM_EXPORT CUresult cuModuleGetFunctionCount(unsigned int* count, CUmodule handl
   *count = static_cast<unsigned>(m->functions.size());
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int count, CUmodule handle) noexcept {
+SIM_EXPORT CUresult cuModuleEnumerateFunctions(CUfunction* functions, unsigned int count, CUmodule handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
@@ -281,7 +281,7 @@ static CUresult global_of(const Module& m, const char* name, CUdeviceptr* pointe
   if (bytes != nullptr) *bytes = g->size;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* bytes, CUmodule handle, const char* name) noexcept {
+SIM_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* bytes, CUmodule handle, const char* name) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
@@ -290,7 +290,7 @@ SIM_EXPORT CUresult cuModuleGetGlobal_v2(CUdeviceptr* pointer, size_t* bytes, CU
 }
 
 SIM_EXPORT CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUjit_option*, void**, unsigned int, CUlibraryOption*, void**,
-                                      unsigned int) noexcept {
+                                      unsigned int) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   if (library == nullptr || code == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -299,7 +299,7 @@ SIM_EXPORT CUresult cuLibraryLoadData(CUlibrary* library, const void* code, CUji
   return load_library(std::string(reinterpret_cast<const char*>(bytes->data()), bytes->size()), library);
 }
 SIM_EXPORT CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, CUjit_option*, void**, unsigned int, CUlibraryOption*,
-                                          void**, unsigned int) noexcept {
+                                          void**, unsigned int) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   if (library == nullptr) return CUDA_ERROR_INVALID_VALUE;
@@ -308,7 +308,7 @@ SIM_EXPORT CUresult cuLibraryLoadFromFile(CUlibrary* library, const char* path, 
   return code == CUDA_SUCCESS ? load_library(std::move(bytes), library) : code;
 }
 
-SIM_EXPORT CUresult cuLibraryUnload(CUlibrary handle) noexcept {
+SIM_EXPORT CUresult cuLibraryUnload(CUlibrary handle) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   Library* l = world().libraries.find(handle);
@@ -319,7 +319,7 @@ SIM_EXPORT CUresult cuLibraryUnload(CUlibrary handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary handle, const char* name) noexcept {
+SIM_EXPORT CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary handle, const char* name) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   const Library* l = world().libraries.find(handle);
@@ -330,7 +330,7 @@ SIM_EXPORT CUresult cuLibraryGetKernel(CUkernel* kernel, CUlibrary handle, const
   *kernel = reinterpret_cast<CUkernel>(found->second.get());
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary handle) noexcept {
+SIM_EXPORT CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary handle) SIM_NOEXCEPT {
   const Entry entry;
   const Library* l = world().libraries.find(handle);
   if (l == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -338,7 +338,7 @@ SIM_EXPORT CUresult cuLibraryGetKernelCount(unsigned int* count, CUlibrary handl
   *count = static_cast<unsigned>(l->kernels.size());
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count, CUlibrary handle) noexcept {
+SIM_EXPORT CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int count, CUlibrary handle) SIM_NOEXCEPT {
   const Entry entry;
   const Library* l = world().libraries.find(handle);
   if (l == nullptr) return CUDA_ERROR_INVALID_HANDLE;
@@ -349,7 +349,7 @@ SIM_EXPORT CUresult cuLibraryEnumerateKernels(CUkernel* kernels, unsigned int co
   }
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuLibraryGetModule(CUmodule* module, CUlibrary handle) noexcept {
+SIM_EXPORT CUresult cuLibraryGetModule(CUmodule* module, CUlibrary handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -361,7 +361,7 @@ SIM_EXPORT CUresult cuLibraryGetModule(CUmodule* module, CUlibrary handle) noexc
   if (m != nullptr) *module = reinterpret_cast<CUmodule>(m);
   return error;
 }
-SIM_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUlibrary handle, const char* name) noexcept {
+SIM_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUlibrary handle, const char* name) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);

@@ -8,97 +8,100 @@ CUstream per_thread(CUstream stream) { return stream == nullptr ? CU_STREAM_PER_
 
 }  // namespace
 
-SIM_EXPORT CUresult cuEventRecordWithFlags_ptsz(CUevent a0, CUstream a1, unsigned int a2) noexcept {
+SIM_EXPORT CUresult cuEventRecordWithFlags_ptsz(CUevent a0, CUstream a1, unsigned int a2) SIM_NOEXCEPT {
   return cuEventRecordWithFlags(a0, per_thread(a1), a2);
 }
-SIM_EXPORT CUresult cuEventRecord_ptsz(CUevent a0, CUstream a1) noexcept { return cuEventRecord(a0, per_thread(a1)); }
+SIM_EXPORT CUresult cuEventRecord_ptsz(CUevent a0, CUstream a1) SIM_NOEXCEPT { return cuEventRecord(a0, per_thread(a1)); }
 SIM_EXPORT CUresult cuLaunchCooperativeKernel_ptsz(CUfunction a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int a4,
-                                                   unsigned int a5, unsigned int a6, unsigned int a7, CUstream a8, void** a9) noexcept {
+                                                   unsigned int a5, unsigned int a6, unsigned int a7, CUstream a8, void** a9) SIM_NOEXCEPT {
   return cuLaunchCooperativeKernel(a0, a1, a2, a3, a4, a5, a6, a7, per_thread(a8), a9);
 }
-SIM_EXPORT CUresult cuLaunchHostFunc_ptsz(CUstream a0, CUhostFn a1, void* a2) noexcept { return cuLaunchHostFunc(per_thread(a0), a1, a2); }
+SIM_EXPORT CUresult cuLaunchHostFunc_ptsz(CUstream a0, CUhostFn a1, void* a2) SIM_NOEXCEPT {
+  return cuLaunchHostFunc(per_thread(a0), a1, a2);
+}
 SIM_EXPORT CUresult cuLaunchKernel_ptsz(CUfunction a0, unsigned int a1, unsigned int a2, unsigned int a3, unsigned int a4, unsigned int a5,
-                                        unsigned int a6, unsigned int a7, CUstream a8, void** a9, void** a10) noexcept {
+                                        unsigned int a6, unsigned int a7, CUstream a8, void** a9, void** a10) SIM_NOEXCEPT {
   return cuLaunchKernel(a0, a1, a2, a3, a4, a5, a6, a7, per_thread(a8), a9, a10);
 }
-SIM_EXPORT CUresult cuMemAllocAsync_ptsz(CUdeviceptr* a0, size_t a1, CUstream a2) noexcept {
+SIM_EXPORT CUresult cuMemAllocAsync_ptsz(CUdeviceptr* a0, size_t a1, CUstream a2) SIM_NOEXCEPT {
   return cuMemAllocAsync(a0, a1, per_thread(a2));
 }
-SIM_EXPORT CUresult cuMemFreeAsync_ptsz(CUdeviceptr a0, CUstream a1) noexcept { return cuMemFreeAsync(a0, per_thread(a1)); }
-SIM_EXPORT CUresult cuMemcpy2DAsync_v2_ptsz(const CUDA_MEMCPY2D* a0, CUstream a1) noexcept {
+SIM_EXPORT CUresult cuMemFreeAsync_ptsz(CUdeviceptr a0, CUstream a1) SIM_NOEXCEPT { return cuMemFreeAsync(a0, per_thread(a1)); }
+SIM_EXPORT CUresult cuMemcpy2DAsync_v2_ptsz(const CUDA_MEMCPY2D* a0, CUstream a1) SIM_NOEXCEPT {
   return cuMemcpy2DAsync_v2(a0, per_thread(a1));
 }
-SIM_EXPORT CUresult cuMemcpy2DUnaligned_v2_ptds(const CUDA_MEMCPY2D* a0) noexcept { return cuMemcpy2DUnaligned_v2(a0); }
-SIM_EXPORT CUresult cuMemcpy2D_v2_ptds(const CUDA_MEMCPY2D* a0) noexcept { return cuMemcpy2D_v2(a0); }
-SIM_EXPORT CUresult cuMemcpyAsync_ptsz(CUdeviceptr a0, CUdeviceptr a1, size_t a2, CUstream a3) noexcept {
+SIM_EXPORT CUresult cuMemcpy2DUnaligned_v2_ptds(const CUDA_MEMCPY2D* a0) SIM_NOEXCEPT { return cuMemcpy2DUnaligned_v2(a0); }
+SIM_EXPORT CUresult cuMemcpy2D_v2_ptds(const CUDA_MEMCPY2D* a0) SIM_NOEXCEPT { return cuMemcpy2D_v2(a0); }
+SIM_EXPORT CUresult cuMemcpyAsync_ptsz(CUdeviceptr a0, CUdeviceptr a1, size_t a2, CUstream a3) SIM_NOEXCEPT {
   return cuMemcpyAsync(a0, a1, a2, per_thread(a3));
 }
-SIM_EXPORT CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr a0, CUdeviceptr a1, size_t a2, CUstream a3) noexcept {
+SIM_EXPORT CUresult cuMemcpyDtoDAsync_v2_ptsz(CUdeviceptr a0, CUdeviceptr a1, size_t a2, CUstream a3) SIM_NOEXCEPT {
   return cuMemcpyDtoDAsync_v2(a0, a1, a2, per_thread(a3));
 }
-SIM_EXPORT CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr a0, CUdeviceptr a1, size_t a2) noexcept { return cuMemcpyDtoD_v2(a0, a1, a2); }
-SIM_EXPORT CUresult cuMemcpyDtoHAsync_v2_ptsz(void* a0, CUdeviceptr a1, size_t a2, CUstream a3) noexcept {
+SIM_EXPORT CUresult cuMemcpyDtoD_v2_ptds(CUdeviceptr a0, CUdeviceptr a1, size_t a2) SIM_NOEXCEPT { return cuMemcpyDtoD_v2(a0, a1, a2); }
+SIM_EXPORT CUresult cuMemcpyDtoHAsync_v2_ptsz(void* a0, CUdeviceptr a1, size_t a2, CUstream a3) SIM_NOEXCEPT {
   return cuMemcpyDtoHAsync_v2(a0, a1, a2, per_thread(a3));
 }
-SIM_EXPORT CUresult cuMemcpyDtoH_v2_ptds(void* a0, CUdeviceptr a1, size_t a2) noexcept { return cuMemcpyDtoH_v2(a0, a1, a2); }
-SIM_EXPORT CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr a0, const void* a1, size_t a2, CUstream a3) noexcept {
+SIM_EXPORT CUresult cuMemcpyDtoH_v2_ptds(void* a0, CUdeviceptr a1, size_t a2) SIM_NOEXCEPT { return cuMemcpyDtoH_v2(a0, a1, a2); }
+SIM_EXPORT CUresult cuMemcpyHtoDAsync_v2_ptsz(CUdeviceptr a0, const void* a1, size_t a2, CUstream a3) SIM_NOEXCEPT {
   return cuMemcpyHtoDAsync_v2(a0, a1, a2, per_thread(a3));
 }
-SIM_EXPORT CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr a0, const void* a1, size_t a2) noexcept { return cuMemcpyHtoD_v2(a0, a1, a2); }
-SIM_EXPORT CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr a0, CUcontext a1, CUdeviceptr a2, CUcontext a3, size_t a4, CUstream a5) noexcept {
+SIM_EXPORT CUresult cuMemcpyHtoD_v2_ptds(CUdeviceptr a0, const void* a1, size_t a2) SIM_NOEXCEPT { return cuMemcpyHtoD_v2(a0, a1, a2); }
+SIM_EXPORT CUresult cuMemcpyPeerAsync_ptsz(CUdeviceptr a0, CUcontext a1, CUdeviceptr a2, CUcontext a3, size_t a4,
+                                           CUstream a5) SIM_NOEXCEPT {
   return cuMemcpyPeerAsync(a0, a1, a2, a3, a4, per_thread(a5));
 }
-SIM_EXPORT CUresult cuMemcpyPeer_ptds(CUdeviceptr a0, CUcontext a1, CUdeviceptr a2, CUcontext a3, size_t a4) noexcept {
+SIM_EXPORT CUresult cuMemcpyPeer_ptds(CUdeviceptr a0, CUcontext a1, CUdeviceptr a2, CUcontext a3, size_t a4) SIM_NOEXCEPT {
   return cuMemcpyPeer(a0, a1, a2, a3, a4);
 }
-SIM_EXPORT CUresult cuMemcpy_ptds(CUdeviceptr a0, CUdeviceptr a1, size_t a2) noexcept { return cuMemcpy(a0, a1, a2); }
-SIM_EXPORT CUresult cuMemsetD16Async_ptsz(CUdeviceptr a0, unsigned short a1, size_t a2, CUstream a3) noexcept {
+SIM_EXPORT CUresult cuMemcpy_ptds(CUdeviceptr a0, CUdeviceptr a1, size_t a2) SIM_NOEXCEPT { return cuMemcpy(a0, a1, a2); }
+SIM_EXPORT CUresult cuMemsetD16Async_ptsz(CUdeviceptr a0, unsigned short a1, size_t a2, CUstream a3) SIM_NOEXCEPT {
   return cuMemsetD16Async(a0, a1, a2, per_thread(a3));
 }
-SIM_EXPORT CUresult cuMemsetD16_v2_ptds(CUdeviceptr a0, unsigned short a1, size_t a2) noexcept { return cuMemsetD16_v2(a0, a1, a2); }
-SIM_EXPORT CUresult cuMemsetD2D16Async_ptsz(CUdeviceptr a0, size_t a1, unsigned short a2, size_t a3, size_t a4, CUstream a5) noexcept {
+SIM_EXPORT CUresult cuMemsetD16_v2_ptds(CUdeviceptr a0, unsigned short a1, size_t a2) SIM_NOEXCEPT { return cuMemsetD16_v2(a0, a1, a2); }
+SIM_EXPORT CUresult cuMemsetD2D16Async_ptsz(CUdeviceptr a0, size_t a1, unsigned short a2, size_t a3, size_t a4, CUstream a5) SIM_NOEXCEPT {
   return cuMemsetD2D16Async(a0, a1, a2, a3, a4, per_thread(a5));
 }
-SIM_EXPORT CUresult cuMemsetD2D16_v2_ptds(CUdeviceptr a0, size_t a1, unsigned short a2, size_t a3, size_t a4) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D16_v2_ptds(CUdeviceptr a0, size_t a1, unsigned short a2, size_t a3, size_t a4) SIM_NOEXCEPT {
   return cuMemsetD2D16_v2(a0, a1, a2, a3, a4);
 }
-SIM_EXPORT CUresult cuMemsetD2D32Async_ptsz(CUdeviceptr a0, size_t a1, unsigned int a2, size_t a3, size_t a4, CUstream a5) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D32Async_ptsz(CUdeviceptr a0, size_t a1, unsigned int a2, size_t a3, size_t a4, CUstream a5) SIM_NOEXCEPT {
   return cuMemsetD2D32Async(a0, a1, a2, a3, a4, per_thread(a5));
 }
-SIM_EXPORT CUresult cuMemsetD2D32_v2_ptds(CUdeviceptr a0, size_t a1, unsigned int a2, size_t a3, size_t a4) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D32_v2_ptds(CUdeviceptr a0, size_t a1, unsigned int a2, size_t a3, size_t a4) SIM_NOEXCEPT {
   return cuMemsetD2D32_v2(a0, a1, a2, a3, a4);
 }
-SIM_EXPORT CUresult cuMemsetD2D8Async_ptsz(CUdeviceptr a0, size_t a1, unsigned char a2, size_t a3, size_t a4, CUstream a5) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D8Async_ptsz(CUdeviceptr a0, size_t a1, unsigned char a2, size_t a3, size_t a4, CUstream a5) SIM_NOEXCEPT {
   return cuMemsetD2D8Async(a0, a1, a2, a3, a4, per_thread(a5));
 }
-SIM_EXPORT CUresult cuMemsetD2D8_v2_ptds(CUdeviceptr a0, size_t a1, unsigned char a2, size_t a3, size_t a4) noexcept {
+SIM_EXPORT CUresult cuMemsetD2D8_v2_ptds(CUdeviceptr a0, size_t a1, unsigned char a2, size_t a3, size_t a4) SIM_NOEXCEPT {
   return cuMemsetD2D8_v2(a0, a1, a2, a3, a4);
 }
-SIM_EXPORT CUresult cuMemsetD32Async_ptsz(CUdeviceptr a0, unsigned int a1, size_t a2, CUstream a3) noexcept {
+SIM_EXPORT CUresult cuMemsetD32Async_ptsz(CUdeviceptr a0, unsigned int a1, size_t a2, CUstream a3) SIM_NOEXCEPT {
   return cuMemsetD32Async(a0, a1, a2, per_thread(a3));
 }
-SIM_EXPORT CUresult cuMemsetD32_v2_ptds(CUdeviceptr a0, unsigned int a1, size_t a2) noexcept { return cuMemsetD32_v2(a0, a1, a2); }
-SIM_EXPORT CUresult cuMemsetD8Async_ptsz(CUdeviceptr a0, unsigned char a1, size_t a2, CUstream a3) noexcept {
+SIM_EXPORT CUresult cuMemsetD32_v2_ptds(CUdeviceptr a0, unsigned int a1, size_t a2) SIM_NOEXCEPT { return cuMemsetD32_v2(a0, a1, a2); }
+SIM_EXPORT CUresult cuMemsetD8Async_ptsz(CUdeviceptr a0, unsigned char a1, size_t a2, CUstream a3) SIM_NOEXCEPT {
   return cuMemsetD8Async(a0, a1, a2, per_thread(a3));
 }
-SIM_EXPORT CUresult cuMemsetD8_v2_ptds(CUdeviceptr a0, unsigned char a1, size_t a2) noexcept { return cuMemsetD8_v2(a0, a1, a2); }
-SIM_EXPORT CUresult cuStreamAddCallback_ptsz(CUstream a0, CUstreamCallback a1, void* a2, unsigned int a3) noexcept {
+SIM_EXPORT CUresult cuMemsetD8_v2_ptds(CUdeviceptr a0, unsigned char a1, size_t a2) SIM_NOEXCEPT { return cuMemsetD8_v2(a0, a1, a2); }
+SIM_EXPORT CUresult cuStreamAddCallback_ptsz(CUstream a0, CUstreamCallback a1, void* a2, unsigned int a3) SIM_NOEXCEPT {
   return cuStreamAddCallback(per_thread(a0), a1, a2, a3);
 }
-SIM_EXPORT CUresult cuStreamGetCtx_ptsz(CUstream a0, CUcontext* a1) noexcept { return cuStreamGetCtx(per_thread(a0), a1); }
-SIM_EXPORT CUresult cuStreamGetDevice_ptsz(CUstream a0, CUdevice* a1) noexcept { return cuStreamGetDevice(per_thread(a0), a1); }
-SIM_EXPORT CUresult cuStreamGetFlags_ptsz(CUstream a0, unsigned int* a1) noexcept { return cuStreamGetFlags(per_thread(a0), a1); }
-SIM_EXPORT CUresult cuStreamGetId_ptsz(CUstream a0, unsigned long long* a1) noexcept { return cuStreamGetId(per_thread(a0), a1); }
-SIM_EXPORT CUresult cuStreamGetPriority_ptsz(CUstream a0, int* a1) noexcept { return cuStreamGetPriority(per_thread(a0), a1); }
-SIM_EXPORT CUresult cuStreamIsCapturing_ptsz(CUstream a0, CUstreamCaptureStatus* a1) noexcept {
+SIM_EXPORT CUresult cuStreamGetCtx_ptsz(CUstream a0, CUcontext* a1) SIM_NOEXCEPT { return cuStreamGetCtx(per_thread(a0), a1); }
+SIM_EXPORT CUresult cuStreamGetDevice_ptsz(CUstream a0, CUdevice* a1) SIM_NOEXCEPT { return cuStreamGetDevice(per_thread(a0), a1); }
+SIM_EXPORT CUresult cuStreamGetFlags_ptsz(CUstream a0, unsigned int* a1) SIM_NOEXCEPT { return cuStreamGetFlags(per_thread(a0), a1); }
+SIM_EXPORT CUresult cuStreamGetId_ptsz(CUstream a0, unsigned long long* a1) SIM_NOEXCEPT { return cuStreamGetId(per_thread(a0), a1); }
+SIM_EXPORT CUresult cuStreamGetPriority_ptsz(CUstream a0, int* a1) SIM_NOEXCEPT { return cuStreamGetPriority(per_thread(a0), a1); }
+SIM_EXPORT CUresult cuStreamIsCapturing_ptsz(CUstream a0, CUstreamCaptureStatus* a1) SIM_NOEXCEPT {
   return cuStreamIsCapturing(per_thread(a0), a1);
 }
-SIM_EXPORT CUresult cuStreamQuery_ptsz(CUstream a0) noexcept { return cuStreamQuery(per_thread(a0)); }
-SIM_EXPORT CUresult cuStreamSynchronize_ptsz(CUstream a0) noexcept { return cuStreamSynchronize(per_thread(a0)); }
-SIM_EXPORT CUresult cuStreamWaitEvent_ptsz(CUstream a0, CUevent a1, unsigned int a2) noexcept {
+SIM_EXPORT CUresult cuStreamQuery_ptsz(CUstream a0) SIM_NOEXCEPT { return cuStreamQuery(per_thread(a0)); }
+SIM_EXPORT CUresult cuStreamSynchronize_ptsz(CUstream a0) SIM_NOEXCEPT { return cuStreamSynchronize(per_thread(a0)); }
+SIM_EXPORT CUresult cuStreamWaitEvent_ptsz(CUstream a0, CUevent a1, unsigned int a2) SIM_NOEXCEPT {
   return cuStreamWaitEvent(per_thread(a0), a1, a2);
 }
-SIM_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function, void** params, void** extra) noexcept {
+SIM_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfunction function, void** params, void** extra) SIM_NOEXCEPT {
   if (config == nullptr) return CUDA_ERROR_INVALID_VALUE;
   CUlaunchConfig mine = *config;
   mine.hStream = per_thread(mine.hStream);

@@ -105,21 +105,21 @@ const ErrorRow* row_of(CUresult code) {
 
 }  // namespace
 
-SIM_EXPORT CUresult cuGetProcAddress(const char* name, void** result, int version, cuuint64_t flags) noexcept {
+SIM_EXPORT CUresult cuGetProcAddress(const char* name, void** result, int version, cuuint64_t flags) SIM_NOEXCEPT {
   return look_up(name, result, version, flags, nullptr);
 }
 SIM_EXPORT CUresult cuGetProcAddress_v2(const char* name, void** result, int version, cuuint64_t flags,
-                                        CUdriverProcAddressQueryResult* status) noexcept {
+                                        CUdriverProcAddressQueryResult* status) SIM_NOEXCEPT {
   return look_up(name, result, version, flags, status);
 }
 
-SIM_EXPORT CUresult cuGetErrorName(CUresult code, const char** text) noexcept {
+SIM_EXPORT CUresult cuGetErrorName(CUresult code, const char** text) SIM_NOEXCEPT {
   if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const ErrorRow* row = row_of(code);
   *text = row == nullptr ? nullptr : row->name;
   return row == nullptr ? CUDA_ERROR_INVALID_VALUE : CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuGetErrorString(CUresult code, const char** text) noexcept {
+SIM_EXPORT CUresult cuGetErrorString(CUresult code, const char** text) SIM_NOEXCEPT {
   if (text == nullptr) return CUDA_ERROR_INVALID_VALUE;
   const ErrorRow* row = row_of(code);
   *text = row == nullptr ? nullptr : row->text;
@@ -127,13 +127,13 @@ SIM_EXPORT CUresult cuGetErrorString(CUresult code, const char** text) noexcept 
 }
 
 // The driver's private tables are not imitated.
-SIM_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid* id) noexcept {
+SIM_EXPORT CUresult cuGetExportTable(const void** table, const CUuuid* id) SIM_NOEXCEPT {
   if (table == nullptr || id == nullptr) return CUDA_ERROR_INVALID_VALUE;
   *table = nullptr;
   log::debug("simulated driver: a private export table was asked for; there is none");
   return CUDA_ERROR_NOT_FOUND;
 }
 
-SIM_EXPORT CUresult cuProfilerStart() noexcept { return CUDA_SUCCESS; }
-SIM_EXPORT CUresult cuProfilerStop() noexcept { return CUDA_SUCCESS; }
-SIM_EXPORT CUresult cuProfilerInitialize(const char*, const char*, int) noexcept { return CUDA_ERROR_NOT_SUPPORTED; }
+SIM_EXPORT CUresult cuProfilerStart() SIM_NOEXCEPT { return CUDA_SUCCESS; }
+SIM_EXPORT CUresult cuProfilerStop() SIM_NOEXCEPT { return CUDA_SUCCESS; }
+SIM_EXPORT CUresult cuProfilerInitialize(const char*, const char*, int) SIM_NOEXCEPT { return CUDA_ERROR_NOT_SUPPORTED; }

@@ -24,7 +24,7 @@ Event* find_event(const Entry& entry, CUevent handle, CUresult& error) {
 
 }  // namespace
 
-SIM_EXPORT CUresult cuStreamCreateWithPriority(CUstream* result, unsigned int flags, int priority) noexcept {
+SIM_EXPORT CUresult cuStreamCreateWithPriority(CUstream* result, unsigned int flags, int priority) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -38,9 +38,11 @@ SIM_EXPORT CUresult cuStreamCreateWithPriority(CUstream* result, unsigned int fl
   *result = reinterpret_cast<CUstream>(s);
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuStreamCreate(CUstream* result, unsigned int flags) noexcept { return cuStreamCreateWithPriority(result, flags, 0); }
+SIM_EXPORT CUresult cuStreamCreate(CUstream* result, unsigned int flags) SIM_NOEXCEPT {
+  return cuStreamCreateWithPriority(result, flags, 0);
+}
 
-SIM_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) noexcept {
+SIM_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   Stream* s = world().streams.find(handle);
@@ -49,7 +51,7 @@ SIM_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuStreamGetPriority(CUstream handle, int* priority) noexcept {
+SIM_EXPORT CUresult cuStreamGetPriority(CUstream handle, int* priority) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Stream* s = find_stream(entry, handle, error);
@@ -58,7 +60,7 @@ SIM_EXPORT CUresult cuStreamGetPriority(CUstream handle, int* priority) noexcept
   *priority = s->priority;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) noexcept {
+SIM_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Stream* s = find_stream(entry, handle, error);
@@ -67,7 +69,7 @@ SIM_EXPORT CUresult cuStreamGetFlags(CUstream handle, unsigned int* flags) noexc
   *flags = s->flags;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long* id) noexcept {
+SIM_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long* id) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Stream* s = find_stream(entry, handle, error);
@@ -76,7 +78,7 @@ SIM_EXPORT CUresult cuStreamGetId(CUstream handle, unsigned long long* id) noexc
   *id = s->id;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) noexcept {
+SIM_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Stream* s = find_stream(entry, handle, error);
@@ -85,7 +87,7 @@ SIM_EXPORT CUresult cuStreamGetCtx(CUstream handle, CUcontext* context) noexcept
   *context = reinterpret_cast<CUcontext>(s->context);
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) noexcept {
+SIM_EXPORT CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Stream* s = find_stream(entry, handle, error);
@@ -95,7 +97,7 @@ SIM_EXPORT CUresult cuStreamGetDevice(CUstream handle, CUdevice* device) noexcep
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Stream* s = find_stream(entry, handle, error);
@@ -108,7 +110,7 @@ SIM_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned i
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) noexcept {
+SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Stream* s = find_stream(entry, handle, error);
@@ -119,9 +121,9 @@ SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) noexcept {
 }
 
 // Everything submitted has been executed, so nothing is ever "not ready"; the host is taken to have polled until it was.
-SIM_EXPORT CUresult cuStreamQuery(CUstream handle) noexcept { return cuStreamSynchronize(handle); }
+SIM_EXPORT CUresult cuStreamQuery(CUstream handle) SIM_NOEXCEPT { return cuStreamSynchronize(handle); }
 
-SIM_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) noexcept {
+SIM_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (find_stream(entry, handle, error) == nullptr) return error;
@@ -129,14 +131,14 @@ SIM_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* 
   *status = CU_STREAM_CAPTURE_STATUS_NONE;
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) noexcept {
+SIM_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) SIM_NOEXCEPT {
   thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
   if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
   std::swap(*mode, current);
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) noexcept {
+SIM_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) SIM_NOEXCEPT {
   {
     const Entry entry;
     CUresult error;
@@ -148,7 +150,7 @@ SIM_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* d
   function(data);  // without the driver's lock
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* data, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* data, unsigned int flags) SIM_NOEXCEPT {
   {
     const Entry entry;
     CUresult error;
@@ -161,7 +163,7 @@ SIM_EXPORT CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callba
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuEventCreate(CUevent* result, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuEventCreate(CUevent* result, unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
@@ -175,7 +177,7 @@ SIM_EXPORT CUresult cuEventCreate(CUevent* result, unsigned int flags) noexcept 
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuEventDestroy_v2(CUevent handle) noexcept {
+SIM_EXPORT CUresult cuEventDestroy_v2(CUevent handle) SIM_NOEXCEPT {
   const Entry entry;
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   Event* e = world().events.find(handle);
@@ -184,7 +186,7 @@ SIM_EXPORT CUresult cuEventDestroy_v2(CUevent handle) noexcept {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream) noexcept {
+SIM_EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Event* e = find_event(entry, handle, error);
@@ -196,11 +198,11 @@ SIM_EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream) noexcept {
   e->time = std::max(world().clock.call(), earliest_on(*s));
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags) noexcept {
+SIM_EXPORT CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags) SIM_NOEXCEPT {
   return flags > CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : cuEventRecord(handle, stream);
 }
 
-SIM_EXPORT CUresult cuEventSynchronize(CUevent handle) noexcept {
+SIM_EXPORT CUresult cuEventSynchronize(CUevent handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Event* e = find_event(entry, handle, error);
@@ -209,9 +211,9 @@ SIM_EXPORT CUresult cuEventSynchronize(CUevent handle) noexcept {
   if (e->recorded) world().clock.wait_until(e->time);
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuEventQuery(CUevent handle) noexcept { return cuEventSynchronize(handle); }
+SIM_EXPORT CUresult cuEventQuery(CUevent handle) SIM_NOEXCEPT { return cuEventSynchronize(handle); }
 
-SIM_EXPORT CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) noexcept {
+SIM_EXPORT CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Event* a = find_event(entry, start, error);
@@ -223,6 +225,6 @@ SIM_EXPORT CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CU
   *milliseconds = static_cast<float>((static_cast<double>(b->time) - static_cast<double>(a->time)) / 1e6);
   return CUDA_SUCCESS;
 }
-SIM_EXPORT CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) noexcept {
+SIM_EXPORT CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) SIM_NOEXCEPT {
   return cuEventElapsedTime_v2(milliseconds, start, end);
 }

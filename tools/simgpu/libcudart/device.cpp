@@ -7,50 +7,50 @@
 
 using namespace tessera::simgpu::runtime;
 
-RUNTIME_EXPORT cudaError_t cudaGetLastError() noexcept { return take_last_error(); }
-RUNTIME_EXPORT cudaError_t cudaPeekAtLastError() noexcept { return peek_last_error(); }
-RUNTIME_EXPORT const char* cudaGetErrorName(cudaError_t error) noexcept { return error_name(error); }
-RUNTIME_EXPORT const char* cudaGetErrorString(cudaError_t error) noexcept { return error_text(error); }
+RUNTIME_EXPORT cudaError_t cudaGetLastError() RUNTIME_NOEXCEPT { return take_last_error(); }
+RUNTIME_EXPORT cudaError_t cudaPeekAtLastError() RUNTIME_NOEXCEPT { return peek_last_error(); }
+RUNTIME_EXPORT const char* cudaGetErrorName(cudaError_t error) RUNTIME_NOEXCEPT { return error_name(error); }
+RUNTIME_EXPORT const char* cudaGetErrorString(cudaError_t error) RUNTIME_NOEXCEPT { return error_text(error); }
 
-RUNTIME_EXPORT cudaError_t cudaRuntimeGetVersion(int* version) noexcept {
+RUNTIME_EXPORT cudaError_t cudaRuntimeGetVersion(int* version) RUNTIME_NOEXCEPT {
   if (version == nullptr) return finish(cudaErrorInvalidValue);
   *version = CUDART_VERSION;
   return cudaSuccess;
 }
-RUNTIME_EXPORT cudaError_t cudaDriverGetVersion(int* version) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDriverGetVersion(int* version) RUNTIME_NOEXCEPT {
   if (version == nullptr) return finish(cudaErrorInvalidValue);
   *version = 0;  // documented: 0 without a driver
   return driver().found == CUDA_SUCCESS ? finish(driver().cuDriverGetVersion(version)) : cudaSuccess;
 }
 
-RUNTIME_EXPORT cudaError_t cudaGetDeviceCount(int* count) noexcept {
+RUNTIME_EXPORT cudaError_t cudaGetDeviceCount(int* count) RUNTIME_NOEXCEPT {
   if (count == nullptr) return finish(cudaErrorInvalidValue);
   *count = 0;
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   return finish(driver().cuDeviceGetCount(count));
 }
-RUNTIME_EXPORT cudaError_t cudaGetDevice(int* ordinal) noexcept {
+RUNTIME_EXPORT cudaError_t cudaGetDevice(int* ordinal) RUNTIME_NOEXCEPT {
   if (ordinal == nullptr) return finish(cudaErrorInvalidValue);
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   *ordinal = current_device();
   return cudaSuccess;
 }
-RUNTIME_EXPORT cudaError_t cudaSetDevice(int ordinal) noexcept { return finish(select_device(ordinal)); }
-RUNTIME_EXPORT cudaError_t cudaInitDevice(int ordinal, unsigned int, unsigned int) noexcept {
+RUNTIME_EXPORT cudaError_t cudaSetDevice(int ordinal) RUNTIME_NOEXCEPT { return finish(select_device(ordinal)); }
+RUNTIME_EXPORT cudaError_t cudaInitDevice(int ordinal, unsigned int, unsigned int) RUNTIME_NOEXCEPT {
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   CUcontext context = nullptr;
   return finish(driver().cuDevicePrimaryCtxRetain(&context, ordinal));
 }
-RUNTIME_EXPORT cudaError_t cudaSetDeviceFlags(unsigned int flags) noexcept {
+RUNTIME_EXPORT cudaError_t cudaSetDeviceFlags(unsigned int flags) RUNTIME_NOEXCEPT {
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   return finish(driver().cuDevicePrimaryCtxSetFlags(current_device(), flags));
 }
-RUNTIME_EXPORT cudaError_t cudaGetDeviceFlags(unsigned int* flags) noexcept {
+RUNTIME_EXPORT cudaError_t cudaGetDeviceFlags(unsigned int* flags) RUNTIME_NOEXCEPT {
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   int active = 0;
   return flags == nullptr ? finish(cudaErrorInvalidValue) : finish(driver().cuDevicePrimaryCtxGetState(current_device(), flags, &active));
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) RUNTIME_NOEXCEPT {
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   return finish(driver().cuDeviceGetAttribute(value, static_cast<CUdevice_attribute>(attribute), device));
 }
@@ -106,7 +106,7 @@ constexpr SizeRow size_properties[] = {
 
 }  // namespace
 
-RUNTIME_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) noexcept {
+RUNTIME_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device) RUNTIME_NOEXCEPT {
   if (p == nullptr) return finish(cudaErrorInvalidValue);
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   *p = {};
@@ -130,42 +130,42 @@ RUNTIME_EXPORT cudaError_t cudaGetDeviceProperties(cudaDeviceProp* p, int device
   return cudaSuccess;
 }
 
-RUNTIME_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) RUNTIME_NOEXCEPT {
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   return finish(driver().cuDeviceGetPCIBusId(text, length, device));
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* text) RUNTIME_NOEXCEPT {
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   return finish(driver().cuDeviceGetByPCIBusId(device, text));
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) RUNTIME_NOEXCEPT {
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   return finish(driver().cuDeviceCanAccessPeer(can, device, peer));
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceSynchronize() noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceSynchronize() RUNTIME_NOEXCEPT {
   return with_context([](const DriverTable& d) {
     CUcontext current = nullptr;
     d.cuCtxGetCurrent(&current);
     return d.cuCtxSynchronize();
   });
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceReset() noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceReset() RUNTIME_NOEXCEPT {
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   return finish(driver().cuDevicePrimaryCtxReset(current_device()));
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceGetLimit(size_t* value, cudaLimit limit) RUNTIME_NOEXCEPT {
   return with_context([&](const DriverTable& d) { return d.cuCtxGetLimit(value, static_cast<CUlimit>(limit)); });
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceSetLimit(cudaLimit limit, size_t value) RUNTIME_NOEXCEPT {
   return with_context([&](const DriverTable& d) { return d.cuCtxSetLimit(static_cast<CUlimit>(limit), value); });
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) RUNTIME_NOEXCEPT {
   return with_context([&](const DriverTable& d) { return d.cuCtxGetCacheConfig(reinterpret_cast<CUfunc_cache*>(config)); });
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceSetCacheConfig(cudaFuncCache config) RUNTIME_NOEXCEPT {
   return with_context([&](const DriverTable& d) { return d.cuCtxSetCacheConfig(static_cast<CUfunc_cache>(config)); });
 }
-RUNTIME_EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) noexcept {
+RUNTIME_EXPORT cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) RUNTIME_NOEXCEPT {
   return with_context([&](const DriverTable& d) { return d.cuCtxGetStreamPriorityRange(least, greatest); });
 }
 
@@ -183,16 +183,16 @@ cudaError_t entry_point(const char* name, void** result, unsigned version, unsig
 }  // namespace
 
 RUNTIME_EXPORT cudaError_t cudaGetDriverEntryPoint(const char* name, void** result, unsigned long long flags,
-                                                   cudaDriverEntryPointQueryResult* status) noexcept {
+                                                   cudaDriverEntryPointQueryResult* status) RUNTIME_NOEXCEPT {
   return entry_point(name, result, CUDART_VERSION, flags, status);
 }
 RUNTIME_EXPORT cudaError_t cudaGetDriverEntryPointByVersion(const char* name, void** result, unsigned int version, unsigned long long flags,
-                                                            cudaDriverEntryPointQueryResult* status) noexcept {
+                                                            cudaDriverEntryPointQueryResult* status) RUNTIME_NOEXCEPT {
   return entry_point(name, result, version, flags, status);
 }
-RUNTIME_EXPORT cudaError_t cudaProfilerStart() noexcept {
+RUNTIME_EXPORT cudaError_t cudaProfilerStart() RUNTIME_NOEXCEPT {
   return with_context([](const DriverTable& d) { return d.cuProfilerStart(); });
 }
-RUNTIME_EXPORT cudaError_t cudaProfilerStop() noexcept {
+RUNTIME_EXPORT cudaError_t cudaProfilerStop() RUNTIME_NOEXCEPT {
   return with_context([](const DriverTable& d) { return d.cuProfilerStop(); });
 }

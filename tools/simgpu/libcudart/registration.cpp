@@ -87,7 +87,7 @@ CUresult symbol_of(const void* host_variable, CUdeviceptr& address, std::size_t&
 using namespace tessera;
 using namespace tessera::simgpu::runtime;
 
-RUNTIME_EXPORT void** __cudaRegisterFatBinary(void* wrapper) noexcept {
+RUNTIME_EXPORT void** __cudaRegisterFatBinary(void* wrapper) RUNTIME_NOEXCEPT {
   Registry& r = registry();
   const std::lock_guard lock(r.lock);
   auto* binary = new FatBinary;
@@ -95,8 +95,8 @@ RUNTIME_EXPORT void** __cudaRegisterFatBinary(void* wrapper) noexcept {
   r.binaries.push_back(binary);
   return reinterpret_cast<void**>(binary);
 }
-RUNTIME_EXPORT void __cudaRegisterFatBinaryEnd(void**) noexcept {}
-RUNTIME_EXPORT void __cudaUnregisterFatBinary(void** handle) noexcept {
+RUNTIME_EXPORT void __cudaRegisterFatBinaryEnd(void**) RUNTIME_NOEXCEPT {}
+RUNTIME_EXPORT void __cudaUnregisterFatBinary(void** handle) RUNTIME_NOEXCEPT {
   Registry& r = registry();
   const std::lock_guard lock(r.lock);
   auto* binary = reinterpret_cast<FatBinary*>(handle);
@@ -112,32 +112,32 @@ RUNTIME_EXPORT void __cudaUnregisterFatBinary(void** handle) noexcept {
   if (binary->library != nullptr) driver().cuLibraryUnload(binary->library);
   delete binary;
 }
-RUNTIME_EXPORT char __cudaInitModule(void**) noexcept { return 1; }
+RUNTIME_EXPORT char __cudaInitModule(void**) RUNTIME_NOEXCEPT { return 1; }
 RUNTIME_EXPORT void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
-                                           int*) noexcept {
+                                           int*) RUNTIME_NOEXCEPT {
   Registry& r = registry();
   const std::lock_guard lock(r.lock);
   r.kernels[host] = Entity{reinterpret_cast<FatBinary*>(handle), name, nullptr, 0};
 }
-RUNTIME_EXPORT void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, size_t size, int, int) noexcept {
+RUNTIME_EXPORT void __cudaRegisterVar(void** handle, char* host, char*, const char* name, int, size_t size, int, int) RUNTIME_NOEXCEPT {
   Registry& r = registry();
   const std::lock_guard lock(r.lock);
   r.variables[host] = Entity{reinterpret_cast<FatBinary*>(handle), name, nullptr, size};
 }
-RUNTIME_EXPORT void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, size_t, int, int) noexcept {
+RUNTIME_EXPORT void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, size_t, int, int) RUNTIME_NOEXCEPT {
   log::notice(std::string("simulated runtime: the __managed__ variable ") + name + " is not offered; allocate it with cudaMallocManaged");
 }
 
-RUNTIME_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t* result, const void* host) noexcept {
+RUNTIME_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t* result, const void* host) RUNTIME_NOEXCEPT {
   CUkernel kernel = nullptr;
   const CUresult code = kernel_of(host, kernel);
   if (code == CUDA_SUCCESS) *result = reinterpret_cast<cudaKernel_t>(kernel);
   return finish(code);
 }
-RUNTIME_EXPORT cudaError_t cudaGetKernel(cudaKernel_t* result, const void* host) noexcept {
+RUNTIME_EXPORT cudaError_t cudaGetKernel(cudaKernel_t* result, const void* host) RUNTIME_NOEXCEPT {
   return result == nullptr ? finish(cudaErrorInvalidValue) : __cudaGetKernel(result, host);
 }
-RUNTIME_EXPORT cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void* host) noexcept {
+RUNTIME_EXPORT cudaError_t cudaGetFuncBySymbol(cudaFunction_t* result, const void* host) RUNTIME_NOEXCEPT {
   if (result == nullptr) return finish(cudaErrorInvalidValue);
   CUfunction function = nullptr;
   const CUresult code = function_of(host, function);

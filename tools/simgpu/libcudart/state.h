@@ -11,6 +11,12 @@
 
 #include "tools/simgpu/libcudart/driver_table.h"
 
+// No exception leaves an entry point. Clang refuses to say so where the toolkit's own declaration doesn't.
+#ifdef __clang__
+#define RUNTIME_NOEXCEPT
+#else
+#define RUNTIME_NOEXCEPT noexcept
+#endif
 #define RUNTIME_EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace tessera::simgpu::runtime {
