@@ -140,16 +140,17 @@ void work_together(LaunchState& state, Outputs& outputs, Counters& counters) {
 
 }  // namespace
 
+std::optional<Error> refusal(const ExecKernel& kernel, const LaunchConfig& config) {
+  const auto program = kernel.program();
+  return program.ok() ? refuse(kernel, config, **program) : program.error();
+}
+
 LaunchOutcome run(const ExecKernel& kernel, const LaunchConfig& config) {
   LaunchOutcome outcome;
-  const auto program = kernel.program();
-  if (!program.ok()) {
-    outcome.refused = program.error();
-    return outcome;
-  }
-  outcome.refused = refuse(kernel, config, **program);
+  outcome.refused = refusal(kernel, config);
   if (outcome.refused) return outcome;
 
+  const auto program = kernel.program();
   LaunchState state;
   state.kernel = &kernel;
   state.program = *program;

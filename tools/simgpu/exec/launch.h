@@ -37,6 +37,9 @@ struct LaunchOutcome {
   [[nodiscard]] bool ok() const { return !refused && !fault; }
 };
 
+// Why this launch would be refused, without running it.
+[[nodiscard]] std::optional<Error> refusal(const ExecKernel& kernel, const LaunchConfig& config);
+
 [[nodiscard]] LaunchOutcome run(const ExecKernel& kernel, const LaunchConfig& config);
 
 }  // namespace tessera::simgpu

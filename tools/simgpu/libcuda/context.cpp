@@ -1,7 +1,7 @@
 // Primary and user contexts, the per-thread stack, limits and flags.
 #include <algorithm>
 
-#include "tools/simgpu/libcuda/driver.h"
+#include "tools/simgpu/libcuda/work.h"
 
 namespace tessera::simgpu {
 
@@ -26,6 +26,8 @@ Context* make_context(SimDevice& device, unsigned flags, bool primary) {
 
 void destroy_context(Context* context) {
   World& w = world();
+  (void)finish_context(*context);
+  if (w.contexts.find(context) == nullptr) return;
   std::vector<Stream*> streams;
   for (const auto& [s, owned] : w.streams) {
     if (s->context == context) streams.push_back(s);
@@ -226,9 +228,7 @@ SIM_EXPORT CUresult cuCtxSynchronize_v2(CUcontext handle) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, handle, c); error != CUDA_SUCCESS) return error;
-  world().clock.call();
-  world().clock.wait_until(drained(*c));
-  return CUDA_SUCCESS;
+  return finish_context(*c);
 }
 SIM_EXPORT CUresult cuCtxSynchronize() SIM_NOEXCEPT { return cuCtxSynchronize_v2(nullptr); }
 

@@ -1,7 +1,7 @@
 // Copies and fills: linear and 2-D, between the host and any devices, at once or in a stream.
 #include <cstring>
 
-#include "tools/simgpu/libcuda/driver.h"
+#include "tools/simgpu/libcuda/work.h"
 
 using namespace tessera::simgpu;
 
@@ -26,45 +26,20 @@ bool fits(const Place& place, std::uint64_t address, Expect expect) {
   return expect == Expect::any || place.device == nullptr;
 }
 
-void account(Stream& stream, const Place& to, const Place& from, std::uint64_t bytes, bool blocking) {
-  World& w = world();
-  if (to.device == nullptr && from.device == nullptr) {
-    w.clock.wait_until(earliest_on(stream));
-    return;
-  }
-  CopyTotal& total = w.copies[{from.device == nullptr ? -1 : from.device->ordinal, to.device == nullptr ? -1 : to.device->ordinal}];
-  total.bytes += bytes;
-  ++total.count;
-  if (to.device == from.device) {
-    submit(stream, *to.device, Engine::copy_in, local_copy_time(bytes, *to.device->model), false);
-  } else if (to.device == nullptr) {
-    submit(stream, *from.device, Engine::copy_out, host_copy_time(bytes, *from.device->model), blocking);
-  } else if (from.device == nullptr) {
-    submit(stream, *to.device, Engine::copy_in, host_copy_time(bytes, *to.device->model), blocking);
-  } else {
-    // A copy between devices holds the outgoing engine of one and the incoming engine of the other.
-    const Nanoseconds duration = peer_copy_time(bytes, *from.device->model, *to.device->model);
-    const Span out = submit(stream, *from.device, Engine::copy_out, duration, blocking);
-    EngineState& in = to.device->clock.of(Engine::copy_in);
-    in.free_at = std::max(in.free_at, out.end);
-    in.busy += duration;
-  }
+CopyWork::End end_of(const Place& place, std::uint64_t address, std::uint64_t pitch, std::uint64_t slice) {
+  return {place.device, address, pitch, slice, place.device == nullptr && world().host_allocation_of(address) == nullptr};
 }
 
 CUresult copy(std::uint64_t to, std::uint64_t from, std::size_t bytes, CUstream handle, bool blocking, Expect to_expect,
               Expect from_expect) {
   const Entry entry;
   CUresult error;
-  Context* c = entry.context(error);
-  if (c == nullptr) return error;
-  Stream* stream = stream_of(handle, *c);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  Stream* stream = find_stream(entry, handle, error);
+  if (stream == nullptr) return error;
   if (bytes == 0) return CUDA_SUCCESS;
   const Place target = place_of(to, bytes), source = place_of(from, bytes);
   if (!fits(target, to, to_expect) || !fits(source, from, from_expect)) return CUDA_ERROR_INVALID_VALUE;
-  std::memmove(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes);
-  account(*stream, target, source, bytes, blocking);
-  return CUDA_SUCCESS;
+  return enqueue(*stream, CopyWork{end_of(target, to, bytes, bytes), end_of(source, from, bytes, bytes), bytes}, blocking);
 }
 
 std::uint64_t address(const void* pointer) { return reinterpret_cast<std::uint64_t>(pointer); }
@@ -72,10 +47,8 @@ std::uint64_t address(const void* pointer) { return reinterpret_cast<std::uint64
 CUresult copy_2d(const CUDA_MEMCPY2D* p, CUstream handle, bool blocking) {
   const Entry entry;
   CUresult error;
-  Context* c = entry.context(error);
-  if (c == nullptr) return error;
-  Stream* stream = stream_of(handle, *c);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  Stream* stream = find_stream(entry, handle, error);
+  if (stream == nullptr) return error;
   if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
   if (p->srcMemoryType == CU_MEMORYTYPE_ARRAY || p->dstMemoryType == CU_MEMORYTYPE_ARRAY) return CUDA_ERROR_NOT_SUPPORTED;
   if (p->WidthInBytes == 0 || p->Height == 0) return CUDA_SUCCESS;
@@ -88,32 +61,23 @@ CUresult copy_2d(const CUDA_MEMCPY2D* p, CUstream handle, bool blocking) {
   const Place source = place_of(from_first, (p->Height - 1) * from_pitch + p->WidthInBytes);
   const Place target = place_of(to_first, (p->Height - 1) * to_pitch + p->WidthInBytes);
   if (!source.valid || !target.valid) return CUDA_ERROR_INVALID_VALUE;
-  for (std::size_t row = 0; row < p->Height; ++row) {
-    std::memmove(reinterpret_cast<void*>(to_first + row * to_pitch), reinterpret_cast<const void*>(from_first + row * from_pitch),
-                 p->WidthInBytes);
-  }
-  account(*stream, target, source, p->WidthInBytes * p->Height, blocking);
-  return CUDA_SUCCESS;
+  return enqueue(*stream,
+                 CopyWork{end_of(target, to_first, to_pitch, to_pitch * p->Height),
+                          end_of(source, from_first, from_pitch, from_pitch * p->Height), p->WidthInBytes, p->Height},
+                 blocking);
 }
 
 template <typename T>
 CUresult fill(CUdeviceptr to, std::size_t pitch, T value, std::size_t width, std::size_t height, CUstream handle) {
   const Entry entry;
   CUresult error;
-  Context* c = entry.context(error);
-  if (c == nullptr) return error;
-  Stream* stream = stream_of(handle, *c);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  Stream* stream = find_stream(entry, handle, error);
+  if (stream == nullptr) return error;
   if (width == 0 || height == 0) return CUDA_SUCCESS;
   if (to % sizeof(T) != 0 || (height > 1 && pitch < width * sizeof(T))) return CUDA_ERROR_INVALID_VALUE;
   const Place target = place_of(to, (height - 1) * pitch + width * sizeof(T));
   if (!fits(target, to, Expect::device)) return CUDA_ERROR_INVALID_VALUE;
-  for (std::size_t row = 0; row < height; ++row) {
-    for (std::size_t i = 0; i < width; ++i) std::memcpy(reinterpret_cast<char*>(to + row * pitch) + i * sizeof(T), &value, sizeof value);
-  }
-  SimDevice& device = target.device == nullptr ? *c->device : *target.device;
-  submit(*stream, device, Engine::compute, fill_time(width * height * sizeof(T), *device.model), false);
-  return CUDA_SUCCESS;
+  return enqueue(*stream, FillWork{target.device, to, pitch, value, sizeof(T), width, height});
 }
 
 }  // namespace

@@ -1,7 +1,5 @@
 #include "tools/simgpu/libcuda/driver.h"
 
-#include <algorithm>
-
 namespace tessera::simgpu {
 
 World& world() {
@@ -12,6 +10,11 @@ World& world() {
 std::vector<Context*>& context_stack() {
   thread_local std::vector<Context*> stack;
   return stack;
+}
+
+bool& in_host_function() {
+  thread_local bool inside = false;
+  return inside;
 }
 
 SimDevice* World::device_of(std::uint64_t address) {
@@ -51,34 +54,12 @@ Stream* stream_of(CUstream handle, Context& current) {
   return world().streams.find(handle);
 }
 
-Nanoseconds drained(const Context& context) {
-  Nanoseconds last = std::max(context.legacy.ready, context.per_thread.ready);
-  for (const auto& [stream, owned] : world().streams) {
-    if (stream->context == &context) last = std::max(last, stream->ready);
-  }
-  return last;
-}
-
-Nanoseconds earliest_on(const Stream& stream) {
-  if ((stream.flags & CU_STREAM_NON_BLOCKING) != 0) return stream.ready;
-  if (!stream.is_legacy) return std::max(stream.ready, stream.context->legacy.ready);
-  Nanoseconds last = std::max(stream.ready, stream.context->per_thread.ready);
-  for (const auto& [other, owned] : world().streams) {
-    if (other->context == stream.context && (other->flags & CU_STREAM_NON_BLOCKING) == 0) last = std::max(last, other->ready);
-  }
-  return last;
-}
-
-void ended_on(Stream& stream, Nanoseconds end) { stream.ready = std::max(stream.ready, end); }
-
-Span submit(Stream& stream, SimDevice& device, Engine engine, Nanoseconds duration, bool blocking) {
-  Clock& clock = world().clock;
-  const auto latency = static_cast<Nanoseconds>(device.model->launch_latency_s * 1e9);
-  const Nanoseconds issued = clock.call() + latency;
-  const Span span = clock.place(device.clock, engine, std::max(issued, earliest_on(stream)), duration);
-  ended_on(stream, span.end);
-  if (blocking) clock.wait_until(span.end);
-  return span;
+Stream* find_stream(const Entry& entry, CUstream handle, CUresult& error) {
+  Context* c = entry.context(error);
+  if (c == nullptr) return nullptr;
+  Stream* s = stream_of(handle, *c);
+  if (s == nullptr) error = CUDA_ERROR_INVALID_HANDLE;
+  return s;
 }
 
 }  // namespace tessera::simgpu

@@ -20,6 +20,7 @@
 #include "profiles/device_catalog.h"
 #include "tools/simgpu/exec/module.h"
 #include "tools/simgpu/sched/clock.h"
+#include "tools/simgpu/sched/scheduler.h"
 
 // No exception leaves an entry point. Clang refuses to say so where the toolkit's own declaration doesn't.
 #ifdef __clang__
@@ -39,15 +40,14 @@ struct Stream {
   unsigned flags = 0;
   int priority = 0;
   std::uint64_t id = 0;
-  Nanoseconds ready = 0;  // when everything submitted so far has ended
   bool is_legacy = false;
+  OperationPtr last;  // submitted to it, or null
 };
 
 struct Event {
   Context* context = nullptr;
   unsigned flags = 0;
-  bool recorded = false;
-  Nanoseconds time = 0;
+  OperationPtr mark;  // its latest record, or null
 };
 
 struct Function;
@@ -99,6 +99,7 @@ struct Context {
   bool primary = false;
   CUresult sticky = CUDA_SUCCESS;
   Stream legacy, per_thread;
+  std::vector<OperationPtr> of_destroyed_streams;  // their last ones
   std::array<std::size_t, CU_LIMIT_MAX> limits{};
   CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
   std::unordered_set<Context*> peers;
@@ -140,10 +141,11 @@ struct CopyTotal {
 };
 
 struct World {
-  std::recursive_mutex lock;
+  DriverLock lock;
   CUresult init_result = CUDA_ERROR_NOT_INITIALIZED;
   std::vector<std::unique_ptr<SimDevice>> devices;
   Clock clock;
+  Scheduler scheduler{lock, clock};
   Registry<Context> contexts;
   Registry<Stream> streams;
   Registry<Event> events;
@@ -151,6 +153,7 @@ struct World {
   Registry<Library> libraries;
   std::unordered_set<const void*> functions, kernels;
   std::map<std::uint64_t, HostAllocation> host_allocations;
+  std::unordered_set<std::uint64_t> freeing;  // given to cuMemFreeAsync, not yet free
   std::uint64_t next_id = 1;
   std::uint64_t launches = 0;
   std::map<std::pair<int, int>, CopyTotal> copies;  // from, to; -1 = host
@@ -166,30 +169,28 @@ World& world();
 // The contexts that the calling thread has pushed; back = current.
 std::vector<Context*>& context_stack();
 
-// Locks the driver, and answers what every entry point must ask first.
+// Whether the calling thread is inside a host function or a stream callback, which may not call the driver.
+bool& in_host_function();
+
+// Locks the driver, lets time pass for what is queued, and answers what every entry point must ask first.
 class Entry {
  public:
-  Entry() : lock_(world().lock) {}
+  Entry() : lock_(world().lock) {
+    if (!in_host_function()) world().scheduler.drift();
+  }
   // CUDA_SUCCESS once cuInit has succeeded.
-  [[nodiscard]] CUresult initialized() const { return world().init_result; }
+  [[nodiscard]] CUresult initialized() const { return in_host_function() ? CUDA_ERROR_NOT_PERMITTED : world().init_result; }
   // The current context, alive and without a sticky error; else the code to return is in `error`.
   [[nodiscard]] Context* context(CUresult& error) const;
 
  private:
-  std::lock_guard<std::recursive_mutex> lock_;
+  std::lock_guard<DriverLock> lock_;
 };
 
 // The stream that a handle means: 0 and CU_STREAM_LEGACY the legacy one, CU_STREAM_PER_THREAD the other default; nullptr = not valid.
 [[nodiscard]] Stream* stream_of(CUstream handle, Context& current);
-
-// When an operation on `stream` may begin, by the stream's own order and the default-stream rule; and that it ended at `end`.
-[[nodiscard]] Nanoseconds earliest_on(const Stream& stream);
-void ended_on(Stream& stream, Nanoseconds end);
-// When everything in the context has ended.
-[[nodiscard]] Nanoseconds drained(const Context& context);
-
-// Places one operation on the timeline; the host waits for it if `blocking`.
-Span submit(Stream& stream, SimDevice& device, Engine engine, Nanoseconds duration, bool blocking);
+// The same in the calling thread's current context; nullptr with the code to return.
+[[nodiscard]] Stream* find_stream(const Entry& entry, CUstream handle, CUresult& error);
 
 [[nodiscard]] Context* make_context(SimDevice& device, unsigned flags, bool primary);
 void destroy_context(Context* context);

@@ -75,6 +75,12 @@ CUresult make_devices(World& w) {
     log::notice("TESSERA_SIM=" + settings.sim + ": " + models.error().message());
     return CUDA_ERROR_NO_DEVICE;
   }
+  const auto order = Scheduler::order_of(settings.sim_order);
+  if (!order) {
+    log::notice(order.error().message());
+    return CUDA_ERROR_NO_DEVICE;
+  }
+  w.scheduler.set_order(*order);
   std::vector<Configured> all;
   for (const DeviceModel* model : *models) all.push_back({model, uuid_of(all.size(), *model)});
   for (const Configured& c : visible(all)) {

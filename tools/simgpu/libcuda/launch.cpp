@@ -5,16 +5,14 @@
 
 #include "profiles/base/log.h"
 #include "tools/simgpu/libcuda/function.h"
+#include "tools/simgpu/libcuda/work.h"
 
 using namespace tessera;
 using namespace tessera::simgpu;
 
 namespace {
 
-struct Shape {
-  unsigned grid[3], block[3], dynamic_shared;
-  bool cooperative = false;
-};
+using Dim = std::array<unsigned, 3>;
 
 // One block of bytes from either form of arguments.
 CUresult gather(const KernelAttributes& a, void** params, void** extra, std::vector<std::byte>& block) {
@@ -43,7 +41,8 @@ CUresult gather(const KernelAttributes& a, void** params, void** extra, std::vec
   return CUDA_SUCCESS;
 }
 
-CUresult check_shape(const Function& f, const Shape& s) {
+CUresult check_shape(const KernelWork& s) {
+  const Function& f = *s.function;
   const DeviceModel& m = *f.module->context->device->model;
   const KernelAttributes& a = f.kernel->attributes();
   std::uint64_t threads = 1;
@@ -79,41 +78,32 @@ CUresult code_of(FaultKind kind) {
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-CUresult launch(CUfunction handle, const Shape& shape, CUstream stream_handle, void** params, void** extra) {
+LaunchConfig config_of(const KernelWork& work) {
+  LaunchConfig config;
+  config.grid = work.grid;
+  config.block = work.block;
+  config.cluster = work.cluster;
+  config.dynamic_shared = work.dynamic_shared;
+  config.params = work.params;
+  config.cooperative = work.cooperative;
+  return config;
+}
+
+CUresult launch(CUfunction handle, KernelWork work, CUstream stream_handle, void** params, void** extra) {
   const Entry entry;
   CUresult error;
-  Context* c = entry.context(error);
-  if (c == nullptr) return error;
-  Stream* stream = stream_of(stream_handle, *c);
-  if (stream == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  Function* f = function_of(handle, *stream->context, error);
-  if (f == nullptr) return error;
-  if (f->module->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
-  if (const CUresult bad = check_shape(*f, shape); bad != CUDA_SUCCESS) return bad;
-  std::vector<std::byte> block;
-  if (const CUresult bad = gather(f->kernel->attributes(), params, extra, block); bad != CUDA_SUCCESS) return bad;
-
-  LaunchConfig config;
-  config.grid = {shape.grid[0], shape.grid[1], shape.grid[2]};
-  config.block = {shape.block[0], shape.block[1], shape.block[2]};
-  config.dynamic_shared = shape.dynamic_shared;
-  config.params = block;
-  config.cooperative = shape.cooperative;
-  const LaunchOutcome outcome = run(*f->kernel, config);
-  if (outcome.refused) {
-    log::notice("simulated driver: " + outcome.refused->message());
+  Stream* stream = find_stream(entry, stream_handle, error);
+  if (stream == nullptr) return error;
+  work.function = function_of(handle, *stream->context, error);
+  if (work.function == nullptr) return error;
+  if (work.function->module->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult bad = check_shape(work); bad != CUDA_SUCCESS) return bad;
+  if (const CUresult bad = gather(work.function->kernel->attributes(), params, extra, work.params); bad != CUDA_SUCCESS) return bad;
+  if (const auto refused = refusal(*work.function->kernel, config_of(work))) {
+    log::notice("simulated driver: " + refused->message());
     return CUDA_ERROR_NOT_SUPPORTED;
   }
-  SimDevice& device = *f->module->context->device;
-  const std::uint64_t ctas = std::uint64_t{shape.grid[0]} * shape.grid[1] * shape.grid[2];
-  submit(*stream, device, Engine::compute, kernel_time(outcome.counters, ctas, *device.model), false);
-  ++device.kernels;
-  ++world().launches;
-  if (outcome.fault) {
-    log::notice("simulated GPU " + std::to_string(device.ordinal) + " (" + device.model->name + "): " + outcome.fault->text());
-    stream->context->sticky = code_of(outcome.fault->kind);
-  }
-  return CUDA_SUCCESS;  // faults are asynchronous: the next call on the context reports them
+  return enqueue(*stream, std::move(work));  // faults are asynchronous: a later call on the context reports them
 }
 
 // Attributes that change nothing for a machine that runs launches one after the other.
@@ -133,21 +123,50 @@ bool is_harmless(CUlaunchAttributeID id) {
   }
 }
 
+KernelWork shaped(Dim grid, Dim block, unsigned shared, bool cooperative = false) {
+  KernelWork work;
+  work.grid = grid;
+  work.block = block;
+  work.dynamic_shared = shared;
+  work.cooperative = cooperative;
+  return work;
+}
+
+Step run_kernel(const KernelWork& work, Context& context, Operation& operation) {
+  SimDevice& device = *context.device;
+  const LaunchOutcome outcome = run(*work.function->kernel, config_of(work));
+  const std::uint64_t ctas = std::uint64_t{work.grid[0]} * work.grid[1] * work.grid[2];
+  operation.duration = kernel_time(outcome.counters, ctas, *device.model);
+  ++device.kernels;
+  ++world().launches;
+  if (outcome.fault) {
+    log::notice("simulated GPU " + std::to_string(device.ordinal) + " (" + device.model->name + "): " + outcome.fault->text());
+    context.sticky = code_of(outcome.fault->kind);
+  }
+  return Step::ended;
+}
+
 }  // namespace
+
+void tessera::simgpu::describe(const KernelWork& work, Context& context, Operation& operation) {
+  operation.kind = OperationKind::kernel;
+  operation.name = work.function->name;
+  operation.engines = {{&context.device->clock, Engine::compute}};
+  operation.work = [work, &context](Operation& o, Random*) { return run_kernel(work, context, o); };
+}
 
 SIM_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                                    unsigned shared, CUstream stream, void** params, void** extra) SIM_NOEXCEPT {
-  return launch(f, Shape{{gx, gy, gz}, {bx, by, bz}, shared}, stream, params, extra);
+  return launch(f, shaped({gx, gy, gz}, {bx, by, bz}, shared), stream, params, extra);
 }
 SIM_EXPORT CUresult cuLaunchCooperativeKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,
                                               unsigned shared, CUstream stream, void** params) SIM_NOEXCEPT {
-  return launch(f, Shape{{gx, gy, gz}, {bx, by, bz}, shared, true}, stream, params, nullptr);
+  return launch(f, shaped({gx, gy, gz}, {bx, by, bz}, shared, true), stream, params, nullptr);
 }
 SIM_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f, void** params, void** extra) SIM_NOEXCEPT {
   if (config == nullptr || (config->numAttrs != 0 && config->attrs == nullptr)) return CUDA_ERROR_INVALID_VALUE;
-  Shape shape{{config->gridDimX, config->gridDimY, config->gridDimZ},
-              {config->blockDimX, config->blockDimY, config->blockDimZ},
-              config->sharedMemBytes};
+  KernelWork shape = shaped({config->gridDimX, config->gridDimY, config->gridDimZ},
+                            {config->blockDimX, config->blockDimY, config->blockDimZ}, config->sharedMemBytes);
   for (unsigned i = 0; i < config->numAttrs; ++i) {
     const CUlaunchAttribute& a = config->attrs[i];
     const bool unit_cluster =
@@ -158,5 +177,5 @@ SIM_EXPORT CUresult cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction f,
     }
     if (a.id == CU_LAUNCH_ATTRIBUTE_COOPERATIVE) shape.cooperative = a.value.cooperative != 0;
   }
-  return launch(f, shape, config->hStream, params, extra);
+  return launch(f, std::move(shape), config->hStream, params, extra);
 }

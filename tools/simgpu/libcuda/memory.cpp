@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tools/simgpu/libcuda/driver.h"
+#include "tools/simgpu/libcuda/work.h"
 
 using namespace tessera::simgpu;
 
@@ -13,13 +13,16 @@ constexpr std::size_t pitch_alignment = 512;
 
 CUresult allocate(Context& c, std::size_t bytes, CUdeviceptr* result) {
   if (result == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  auto address = c.device->device->memory->allocate(bytes);
+  DeviceMemory& memory = *c.device->device->memory;
+  auto address = memory.allocate(bytes);
+  if (!address && !world().freeing.empty()) {
+    world().scheduler.finish_all();
+    address = memory.allocate(bytes);
+  }
   if (!address) return CUDA_ERROR_OUT_OF_MEMORY;
   *result = *address;
   return CUDA_SUCCESS;
 }
-
-CUresult release(Context& c, CUdeviceptr pointer);
 
 // Host memory that kernels of every device may touch.
 CUresult share(std::uint64_t base, std::size_t bytes, HostKind kind, unsigned flags, Context& c) {
@@ -60,12 +63,15 @@ CUresult unmap_host(std::uint64_t base, HostKind kind) {
   HostAllocation* found = world().host_allocation_of(base);
   if (found == nullptr || found->base != base || found->kind != kind) return CUDA_ERROR_INVALID_VALUE;
   const std::size_t bytes = found->size;
+  world().scheduler.finish_all();
+  found = world().host_allocation_of(base);
+  if (found == nullptr) return CUDA_ERROR_INVALID_VALUE;
   unshare(*found);
   munmap(reinterpret_cast<void*>(base), bytes);
   return CUDA_SUCCESS;
 }
 
-CUresult release(Context& c, CUdeviceptr pointer) {
+CUresult release(CUdeviceptr pointer) {
   if (pointer == 0) return CUDA_SUCCESS;
   World& w = world();
   if (const HostAllocation* managed = w.host_allocation_of(pointer); managed != nullptr && managed->kind == HostKind::managed) {
@@ -73,7 +79,9 @@ CUresult release(Context& c, CUdeviceptr pointer) {
   }
   SimDevice* d = w.device_of(pointer);
   if (d == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  w.clock.wait_until(drained(c));  // freeing waits for the work of the context
+  // Freeing waits for the work that was submitted.
+  w.scheduler.finish_all();
+  w.clock.wait_until(w.clock.makespan());
   return d->device->memory->free(pointer).ok() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -113,8 +121,7 @@ SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size
 SIM_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
-  Context* c = entry.context(error);
-  return c == nullptr ? error : release(*c, pointer);
+  return entry.context(error) == nullptr ? error : release(pointer);
 }
 
 SIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) SIM_NOEXCEPT {
@@ -130,9 +137,14 @@ SIM_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) SIM_NOE
   CUresult error;
   Context* c = entry.context(error);
   if (c == nullptr) return error;
-  if (stream_of(stream, *c) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  SimDevice* d = world().device_of(pointer);
-  return d != nullptr && d->device->memory->free(pointer).ok() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  Stream* s = stream_of(stream, *c);
+  if (s == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  World& w = world();
+  SimDevice* d = w.device_of(pointer);
+  const auto found = d == nullptr ? std::nullopt : d->device->memory->find(pointer);
+  if (!found || found->base != pointer || found->kind != AllocationKind::device || !w.freeing.insert(pointer).second)
+    return CUDA_ERROR_INVALID_VALUE;
+  return enqueue(*s, FreeWork{d, pointer});
 }
 
 SIM_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) SIM_NOEXCEPT {
@@ -181,6 +193,9 @@ SIM_EXPORT CUresult cuMemHostUnregister(void* pointer) SIM_NOEXCEPT {
   const HostAllocation* found = world().host_allocation_of(reinterpret_cast<std::uint64_t>(pointer));
   if (found == nullptr || found->kind != HostKind::registered) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   if (found->base != reinterpret_cast<std::uint64_t>(pointer)) return CUDA_ERROR_INVALID_VALUE;
+  world().scheduler.finish_all();
+  found = world().host_allocation_of(reinterpret_cast<std::uint64_t>(pointer));
+  if (found == nullptr) return CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED;
   unshare(*found);
   return CUDA_SUCCESS;
 }

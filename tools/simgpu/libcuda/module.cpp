@@ -138,6 +138,7 @@ CUresult read_file(const char* path, std::string& bytes) {
 }
 
 void unload(Module* m) {
+  world().scheduler.finish_all();  // what was launched may still refer to it
   for (const auto& [name, f] : m->functions) world().functions.erase(f.get());
   world().modules.erase(m);
 }

@@ -107,3 +107,15 @@ SIM_EXPORT CUresult cuLaunchKernelEx_ptsz(const CUlaunchConfig* config, CUfuncti
   mine.hStream = per_thread(mine.hStream);
   return cuLaunchKernelEx(&mine, function, params, extra);
 }
+SIM_EXPORT CUresult cuStreamWaitValue32_v2_ptsz(CUstream a0, CUdeviceptr a1, cuuint32_t a2, unsigned int a3) SIM_NOEXCEPT {
+  return cuStreamWaitValue32_v2(per_thread(a0), a1, a2, a3);
+}
+SIM_EXPORT CUresult cuStreamWaitValue64_v2_ptsz(CUstream a0, CUdeviceptr a1, cuuint64_t a2, unsigned int a3) SIM_NOEXCEPT {
+  return cuStreamWaitValue64_v2(per_thread(a0), a1, a2, a3);
+}
+SIM_EXPORT CUresult cuStreamWriteValue32_v2_ptsz(CUstream a0, CUdeviceptr a1, cuuint32_t a2, unsigned int a3) SIM_NOEXCEPT {
+  return cuStreamWriteValue32_v2(per_thread(a0), a1, a2, a3);
+}
+SIM_EXPORT CUresult cuStreamWriteValue64_v2_ptsz(CUstream a0, CUdeviceptr a1, cuuint64_t a2, unsigned int a3) SIM_NOEXCEPT {
+  return cuStreamWriteValue64_v2(per_thread(a0), a1, a2, a3);
+}

@@ -1,25 +1,28 @@
-// Streams, events, host functions. Work is done when it is submitted; what is left to wait for is virtual time.
+// Streams, events, host functions, memory operations.
 #include <algorithm>
 
-#include "tools/simgpu/libcuda/driver.h"
+#include "tools/simgpu/libcuda/work.h"
 
 using namespace tessera::simgpu;
 
 namespace {
 
-// The stream behind `handle` in the current context; nullptr with the code to return.
-Stream* find_stream(const Entry& entry, CUstream handle, CUresult& error) {
-  Context* c = entry.context(error);
-  if (c == nullptr) return nullptr;
-  Stream* s = stream_of(handle, *c);
-  if (s == nullptr) error = CUDA_ERROR_INVALID_HANDLE;
-  return s;
-}
 Event* find_event(const Entry& entry, CUevent handle, CUresult& error) {
   if (entry.context(error) == nullptr) return nullptr;
   Event* e = world().events.find(handle);
   if (e == nullptr) error = CUDA_ERROR_INVALID_HANDLE;
   return e;
+}
+
+CUresult finish_event(const Event& event) {
+  World& w = world();
+  w.clock.call();
+  const OperationPtr mark = event.mark;
+  Context* c = event.context;
+  if (mark == nullptr) return CUDA_SUCCESS;
+  w.scheduler.finish(mark);
+  w.clock.wait_until(mark->span.end);
+  return w.contexts.find(c) == nullptr ? CUDA_ERROR_CONTEXT_IS_DESTROYED : c->sticky;
 }
 
 }  // namespace
@@ -47,6 +50,7 @@ SIM_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) SIM_NOEXCEPT {
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   Stream* s = world().streams.find(handle);
   if (s == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (s->last != nullptr && !s->last->ended()) s->context->of_destroyed_streams.push_back(s->last);
   world().streams.erase(s);
   return CUDA_SUCCESS;
 }
@@ -105,23 +109,34 @@ SIM_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned i
   const Event* e = find_event(entry, event, error);
   if (e == nullptr) return error;
   if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
-  world().clock.call();
-  if (e->recorded) ended_on(*s, e->time);
+  if (e->mark == nullptr) {
+    world().clock.call();
+    return CUDA_SUCCESS;
+  }
+  const OperationPtr wait = operation_of(MarkWork{}, *s->context);
+  wait->after.push_back(e->mark);
+  order_behind(*s, wait);
   return CUDA_SUCCESS;
 }
 
 SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
-  const Stream* s = find_stream(entry, handle, error);
-  if (s == nullptr) return error;
-  world().clock.call();
-  world().clock.wait_until(earliest_on(*s));
-  return CUDA_SUCCESS;
+  Stream* s = find_stream(entry, handle, error);
+  return s == nullptr ? error : finish_stream(*s);
 }
 
-// Everything submitted has been executed, so nothing is ever "not ready"; the host is taken to have polled until it was.
-SIM_EXPORT CUresult cuStreamQuery(CUstream handle) SIM_NOEXCEPT { return cuStreamSynchronize(handle); }
+// In program order nothing is ever "not ready" for long; the host is taken to have polled until it was ready.
+SIM_EXPORT CUresult cuStreamQuery(CUstream handle) SIM_NOEXCEPT {
+  const Entry entry;
+  CUresult error;
+  Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  for (const OperationPtr& before : before_next_on(*s)) {
+    if (!world().scheduler.poll(before)) return CUDA_ERROR_NOT_READY;
+  }
+  return finish_stream(*s);
+}
 
 SIM_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) SIM_NOEXCEPT {
   const Entry entry;
@@ -139,28 +154,18 @@ SIM_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode)
 }
 
 SIM_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) SIM_NOEXCEPT {
-  {
-    const Entry entry;
-    CUresult error;
-    const Stream* s = find_stream(entry, handle, error);
-    if (s == nullptr) return error;
-    if (function == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    world().clock.call();
-  }
-  function(data);  // without the driver's lock
-  return CUDA_SUCCESS;
+  const Entry entry;
+  CUresult error;
+  Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  return function == nullptr ? CUDA_ERROR_INVALID_VALUE : enqueue(*s, HostWork{function, data});
 }
 SIM_EXPORT CUresult cuStreamAddCallback(CUstream handle, CUstreamCallback callback, void* data, unsigned int flags) SIM_NOEXCEPT {
-  {
-    const Entry entry;
-    CUresult error;
-    const Stream* s = find_stream(entry, handle, error);
-    if (s == nullptr) return error;
-    if (callback == nullptr || flags != 0) return CUDA_ERROR_INVALID_VALUE;
-    world().clock.call();
-  }
-  callback(handle, CUDA_SUCCESS, data);
-  return CUDA_SUCCESS;
+  const Entry entry;
+  CUresult error;
+  Stream* s = find_stream(entry, handle, error);
+  if (s == nullptr) return error;
+  return callback == nullptr || flags != 0 ? CUDA_ERROR_INVALID_VALUE : enqueue(*s, CallbackWork{callback, handle, data});
 }
 
 SIM_EXPORT CUresult cuEventCreate(CUevent* result, unsigned int flags) SIM_NOEXCEPT {
@@ -191,12 +196,10 @@ SIM_EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream) SIM_NOEXCEPT 
   CUresult error;
   Event* e = find_event(entry, handle, error);
   if (e == nullptr) return error;
-  const Stream* s = find_stream(entry, stream, error);
+  Stream* s = find_stream(entry, stream, error);
   if (s == nullptr) return error;
   if (s->context != e->context) return CUDA_ERROR_INVALID_HANDLE;
-  e->recorded = true;
-  e->time = std::max(world().clock.call(), earliest_on(*s));
-  return CUDA_SUCCESS;
+  return enqueue(*s, MarkWork{}, false, &e->mark);
 }
 SIM_EXPORT CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags) SIM_NOEXCEPT {
   return flags > CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : cuEventRecord(handle, stream);
@@ -206,12 +209,16 @@ SIM_EXPORT CUresult cuEventSynchronize(CUevent handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Event* e = find_event(entry, handle, error);
-  if (e == nullptr) return error;
-  world().clock.call();
-  if (e->recorded) world().clock.wait_until(e->time);
-  return CUDA_SUCCESS;
+  return e == nullptr ? error : finish_event(*e);
 }
-SIM_EXPORT CUresult cuEventQuery(CUevent handle) SIM_NOEXCEPT { return cuEventSynchronize(handle); }
+SIM_EXPORT CUresult cuEventQuery(CUevent handle) SIM_NOEXCEPT {
+  const Entry entry;
+  CUresult error;
+  const Event* e = find_event(entry, handle, error);
+  if (e == nullptr) return error;
+  if (e->mark != nullptr && !world().scheduler.poll(e->mark)) return CUDA_ERROR_NOT_READY;
+  return finish_event(*e);
+}
 
 SIM_EXPORT CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CUevent end) SIM_NOEXCEPT {
   const Entry entry;
@@ -220,9 +227,10 @@ SIM_EXPORT CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CU
   const Event* b = a == nullptr ? nullptr : find_event(entry, end, error);
   if (b == nullptr) return error;
   if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  if (!a->recorded || !b->recorded || ((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING) != 0 || a->context != b->context)
+  if (a->mark == nullptr || b->mark == nullptr || ((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING) != 0 || a->context != b->context)
     return CUDA_ERROR_INVALID_HANDLE;
-  *milliseconds = static_cast<float>((static_cast<double>(b->time) - static_cast<double>(a->time)) / 1e6);
+  if (!a->mark->ended() || !b->mark->ended()) return CUDA_ERROR_NOT_READY;
+  *milliseconds = static_cast<float>((static_cast<double>(b->mark->span.end) - static_cast<double>(a->mark->span.end)) / 1e6);
   return CUDA_SUCCESS;
 }
 SIM_EXPORT CUresult cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) SIM_NOEXCEPT {

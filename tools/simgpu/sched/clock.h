@@ -1,8 +1,7 @@
 // Virtual time: when each operation begins and ends, by the order that streams, engines and the host give.
 //
-// In this version operations execute when they are submitted, in program order, and only their times overlap: an operation begins when
-// its stream, its engine and the host's call allow it. Invariant: times never run backwards on a stream or an engine; the same
-// program gives the same nanoseconds. Units: nanoseconds since the driver started.
+// An operation begins when what it waits for has ended and its engines and the host's call allow it. Invariant: times never run backwards
+// on a stream or an engine; the same program gives the same nanoseconds. Units: nanoseconds since the driver started.
 // Threads: guarded by the driver's lock.
 #pragma once
 
@@ -44,13 +43,17 @@ class Clock {
   // The latest end of anything.
   [[nodiscard]] Nanoseconds makespan() const { return std::max(host_, last_end_); }
 
-  // Places an operation that may begin at `earliest` and needs `duration` of one engine.
-  Span place(DeviceClock& device, Engine engine, Nanoseconds earliest, Nanoseconds duration) {
-    EngineState& state = device.of(engine);
-    const Nanoseconds begin = std::max(earliest, state.free_at);
+  // Places an operation that may begin at `earliest` and holds all `engines` together for `duration`.
+  template <typename Engines>
+  Span place(const Engines& engines, Nanoseconds earliest, Nanoseconds duration) {
+    Nanoseconds begin = earliest;
+    for (const auto& use : engines) begin = std::max(begin, use.device->of(use.engine).free_at);
     const Span span{begin, begin + duration};
-    state.free_at = span.end;
-    state.busy += duration;
+    for (const auto& use : engines) {
+      EngineState& state = use.device->of(use.engine);
+      state.free_at = span.end;
+      state.busy += duration;
+    }
     last_end_ = std::max(last_end_, span.end);
     return span;
   }

@@ -1,0 +1,170 @@
+#include "tools/simgpu/libcuda/work.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace tessera::simgpu {
+namespace {
+
+// The program's functions may take the program's locks, so ours is let go.
+template <typename F>
+Step outside(F&& f) {
+  world().lock.without([&] {
+    in_host_function() = true;
+    f();
+    in_host_function() = false;
+  });
+  return Step::ended;
+}
+
+void describe(const MarkWork& /*work*/, Context& /*context*/, Operation& operation) { operation.name = "mark"; }
+
+void describe(const HostWork& work, Context& /*context*/, Operation& operation) {
+  operation.kind = OperationKind::host_function;
+  operation.name = "host function";
+  operation.work = [work](Operation&, Random*) { return outside([&] { work.function(work.data); }); };
+}
+
+void describe(const CallbackWork& work, Context& context, Operation& operation) {
+  operation.kind = OperationKind::host_function;
+  operation.name = "stream callback";
+  operation.work = [work, &context](Operation&, Random*) {
+    const CUresult status = context.sticky;
+    return outside([&] { work.function(work.stream, status, work.data); });
+  };
+}
+
+void describe(const FreeWork& work, Context& /*context*/, Operation& operation) {
+  operation.kind = OperationKind::memory;
+  operation.name = "free";
+  operation.work = [work](Operation&, Random*) {
+    world().freeing.erase(work.address);
+    (void)work.device->device->memory->free(work.address).ok();
+    return Step::ended;
+  };
+}
+
+void describe(const WriteValueWork& work, Context& /*context*/, Operation& operation) {
+  operation.kind = OperationKind::write_value;
+  operation.name = "write value";
+  operation.work = [work](Operation&, Random*) {
+    std::memcpy(reinterpret_cast<void*>(work.address), &work.value, work.bytes);
+    return Step::ended;
+  };
+}
+
+bool holds(const WaitValueWork& work) {
+  std::uint64_t seen = 0;
+  std::memcpy(&seen, reinterpret_cast<const void*>(work.address), work.bytes);
+  const std::uint64_t difference = seen - work.value;
+  switch (work.flags & 3u) {
+    case CU_STREAM_WAIT_VALUE_GEQ:  // cyclic
+      return work.bytes == 4 ? static_cast<std::int32_t>(difference) >= 0 : static_cast<std::int64_t>(difference) >= 0;
+    case CU_STREAM_WAIT_VALUE_EQ:
+      return seen == work.value;
+    case CU_STREAM_WAIT_VALUE_AND:
+      return (seen & work.value) != 0;
+    default:  // NOR
+      return work.bytes == 4 ? static_cast<std::uint32_t>(~(seen | work.value)) != 0 : ~(seen | work.value) != 0;
+  }
+}
+
+void describe(const WaitValueWork& work, Context& /*context*/, Operation& operation) {
+  operation.kind = OperationKind::wait_value;
+  operation.name = "wait for value";
+  operation.work = [work](Operation&, Random*) { return holds(work) ? Step::ended : Step::blocked; };
+}
+
+void add(std::vector<OperationPtr>& list, const OperationPtr& operation) {
+  if (operation != nullptr && std::find(list.begin(), list.end(), operation) == list.end()) list.push_back(operation);
+}
+
+// A pageable source is read before the call returns; pageable memory is written before the call returns.
+void settle_pageable(const CopyWork& copy, const OperationPtr& operation) {
+  if (operation->ended()) return;
+  if (copy.to.device == nullptr && copy.to.pageable) {
+    world().scheduler.finish(operation);
+    world().clock.wait_until(operation->span.end);
+  } else if (copy.from.device == nullptr && copy.from.pageable) {
+    stage(copy, *operation);
+  }
+}
+
+}  // namespace
+
+OperationPtr operation_of(Work work, Context& context) {
+  auto operation = std::make_shared<Operation>();
+  operation->device = context.device->ordinal;
+  std::visit([&](const auto& w) { describe(w, context, *operation); }, work);
+  return operation;
+}
+
+std::vector<OperationPtr> before_next_on(const Stream& stream) {
+  std::vector<OperationPtr> before;
+  add(before, stream.last);
+  if ((stream.flags & CU_STREAM_NON_BLOCKING) != 0) return before;
+  const Context& c = *stream.context;
+  add(before, c.legacy.last);
+  if (!stream.is_legacy) return before;
+  add(before, c.per_thread.last);
+  for (const auto& [other, owned] : world().streams) {
+    if (other->context == &c && (other->flags & CU_STREAM_NON_BLOCKING) == 0) add(before, other->last);
+  }
+  return before;
+}
+
+void order_behind(Stream& stream, const OperationPtr& operation) {
+  World& w = world();
+  operation->issued = w.clock.call();
+  if (!operation->engines.empty()) operation->issued += static_cast<Nanoseconds>(stream.context->device->model->launch_latency_s * 1e9);
+  operation->stream = stream.id;
+  for (OperationPtr& before : before_next_on(stream)) add(operation->after, before);
+  stream.last = operation;
+  w.scheduler.submit(operation);
+}
+
+CUresult enqueue(Stream& stream, Work work, bool blocking, OperationPtr* submitted) {
+  const CopyWork* copy = std::get_if<CopyWork>(&work);
+  const CopyWork copied = copy == nullptr ? CopyWork{} : *copy;
+  Context& context = *stream.context;
+  const OperationPtr operation = operation_of(std::move(work), context);
+  order_behind(stream, operation);
+  if (blocking) {
+    world().scheduler.finish(operation);
+    world().clock.wait_until(operation->span.end);
+  } else if (copy != nullptr) {
+    settle_pageable(copied, operation);
+  }
+  if (submitted != nullptr) *submitted = operation;
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+CUresult finish_all_of(const std::vector<OperationPtr>& operations, Context& context) {
+  World& w = world();
+  w.clock.call();
+  for (const OperationPtr& operation : operations) {
+    w.scheduler.finish(operation);
+    w.clock.wait_until(operation->span.end);
+  }
+  return w.contexts.find(&context) == nullptr ? CUDA_ERROR_CONTEXT_IS_DESTROYED : context.sticky;
+}
+
+}  // namespace
+
+CUresult finish_stream(Stream& stream) { return finish_all_of(before_next_on(stream), *stream.context); }
+
+CUresult finish_context(Context& context) {
+  std::vector<OperationPtr> last = context.of_destroyed_streams;
+  add(last, context.legacy.last);
+  add(last, context.per_thread.last);
+  for (const auto& [stream, owned] : world().streams) {
+    if (stream->context == &context) add(last, stream->last);
+  }
+  const CUresult result = finish_all_of(last, context);
+  if (world().contexts.find(&context) != nullptr) context.of_destroyed_streams.clear();
+  return result;
+}
+
+}  // namespace tessera::simgpu
