@@ -9,20 +9,23 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <cstring>
-#include <map>
+#include <numeric>
 #include <thread>
+#include <utility>
 
 #include "profiles/base/settings.h"
 #include "tools/simgpu/exec/address.h"
 #include "tools/simgpu/exec/cta.h"
+#include "tools/simgpu/exec/residents.h"
 
 namespace tessera::simgpu {
 namespace {
 
-constexpr std::uint64_t turn_blocks = 16384;            // basic blocks a warp runs before the next one has its turn
-constexpr std::uint64_t cooperative_turn = 1024;        // the same, where blocks wait for each other
+constexpr Turns usual_turns{};
+constexpr Turns cooperative_turns{1024, 1, true};
+constexpr Turns short_turns{512, 2, false};             // in an arbitrary order blocks are likelier to wait for one that hasn't begun
 constexpr std::uint64_t threads_worth_a_worker = 2048;  // below, starting a thread costs more than it gives
+constexpr std::uint64_t shuffled_blocks = 1u << 20;     // more aren't shuffled, only begun at an arbitrary place
 
 // Default rounding, no flushing, no traps, whatever the program that called us has set.
 class FloatScope {
@@ -82,62 +85,6 @@ std::optional<Error> refuse(const ExecKernel& kernel, const LaunchConfig& config
   return std::nullopt;
 }
 
-// The output of blocks, put together in their order.
-class Outputs {
- public:
-  void add(std::uint64_t block, std::string text) {
-    if (text.empty()) return;
-    const std::lock_guard lock(mutex_);
-    texts_.emplace(block, std::move(text));
-  }
-  std::string join() {
-    std::string all;
-    for (auto& [block, text] : texts_) all += text;
-    return all;
-  }
-
- private:
-  std::mutex mutex_;
-  std::map<std::uint64_t, std::string> texts_;
-};
-
-// Blocks in their order, taken by whoever is free.
-void work(LaunchState& state, std::atomic<std::uint64_t>& next, Outputs& outputs, Counters& counters) {
-  const FloatScope scope;
-  Cta cta(state);
-  for (;;) {
-    const std::uint64_t block = next.fetch_add(1, std::memory_order_relaxed);
-    if (block >= state.block_count || block > state.fault_block.load(std::memory_order_relaxed)) break;
-    cta.begin(block);
-    while (cta.run_once(turn_blocks) == Cta::Progress::running) {
-    }
-    outputs.add(block, std::exchange(cta.output, {}));
-  }
-  counters = cta.counters();
-}
-
-// All blocks resident, in turns: for grids whose blocks wait for each other.
-void work_together(LaunchState& state, Outputs& outputs, Counters& counters) {
-  const FloatScope scope;
-  std::vector<std::unique_ptr<Cta>> all;
-  for (std::uint64_t block = 0; block < state.block_count; ++block) {
-    all.push_back(std::make_unique<Cta>(state));
-    all.back()->begin(block);
-  }
-  std::vector<bool> done(all.size());
-  for (std::size_t left = all.size(); left > 0;) {
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (done[i] || all[i]->run_once(cooperative_turn) == Cta::Progress::running) continue;
-      done[i] = true;
-      --left;
-    }
-  }
-  for (auto& cta : all) {
-    outputs.add(cta->number, std::move(cta->output));
-    counters += cta->counters();
-  }
-}
-
 }  // namespace
 
 std::optional<Error> refusal(const ExecKernel& kernel, const LaunchConfig& config) {
@@ -145,45 +92,114 @@ std::optional<Error> refusal(const ExecKernel& kernel, const LaunchConfig& confi
   return program.ok() ? refuse(kernel, config, **program) : program.error();
 }
 
-LaunchOutcome run(const ExecKernel& kernel, const LaunchConfig& config) {
-  LaunchOutcome outcome;
-  outcome.refused = refusal(kernel, config);
-  if (outcome.refused) return outcome;
+struct Launch::State {
+  LaunchConfig config;
+  LaunchState shared;
+  BlockOutputs outputs;
+  Counters counters;
+  // In parts: the order of the blocks, and who runs them.
+  std::vector<std::uint32_t> order;
+  std::uint64_t begun = 0, first = 0;
+  std::unique_ptr<Residents> residents;
 
-  const auto program = kernel.program();
-  LaunchState state;
-  state.kernel = &kernel;
-  state.program = *program;
-  state.config = &config;
-  state.memory = kernel.module().device().memory->snapshot();
-  state.block_count = volume(config.grid);
-  Outputs outputs;
-  const std::uint64_t threads = volume(config.block);
-  if (config.cooperative) {
-    work_together(state, outputs, outcome.counters);
-  } else {
-    const std::uint64_t useful =
-        (*program)->ordered ? 1 : std::min(state.block_count, state.block_count * threads / threads_worth_a_worker);
-    const auto workers = static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, wanted_threads(config)));
-    std::atomic<std::uint64_t> next{0};
-    std::vector<Counters> counters(workers);
-    std::vector<std::thread> extra;
-    for (unsigned i = 1; i < workers; ++i) extra.emplace_back([&, i] { work(state, next, outputs, counters[i]); });
-    work(state, next, outputs, counters[0]);
-    for (std::thread& t : extra) t.join();
-    for (const Counters& c : counters) outcome.counters += c;
+  std::optional<std::uint64_t> next_in_order() {
+    if (begun == shared.block_count || shared.fault_block.load(std::memory_order_relaxed) != ~std::uint64_t{0}) return std::nullopt;
+    const std::uint64_t n = begun++;
+    return order.empty() ? (first + n) % shared.block_count : order[n];
   }
-  outcome.counters.blocks = state.block_count;
-  outcome.counters.threads = state.block_count * threads;
-  outcome.counters.warps = state.block_count * ((threads + warp_size - 1) / warp_size);
-  outcome.fault = std::move(state.fault);
-  std::string text = outputs.join();
-  if (config.capture_output) {
+  void shuffle(Random& random) {
+    const std::uint64_t count = shared.block_count;
+    first = random.below(count);
+    if (count > shuffled_blocks) return;
+    order.resize(count);
+    std::iota(order.begin(), order.end(), 0u);
+    for (std::uint64_t i = count; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+  }
+};
+
+Launch::Launch(const ExecKernel& kernel, const LaunchConfig& config) : state_(std::make_unique<State>()) {
+  state_->config = config;
+  LaunchState& shared = state_->shared;
+  shared.kernel = &kernel;
+  shared.program = *kernel.program();
+  shared.config = &state_->config;
+  shared.memory = kernel.module().device().memory->snapshot();
+  shared.block_count = volume(config.grid);
+}
+
+Launch::~Launch() = default;
+
+void Launch::run_all() {
+  State& s = *state_;
+  // Blocks in their order, taken by whoever is free.
+  std::atomic<std::uint64_t> next{0};
+  const auto take = [&]() -> std::optional<std::uint64_t> {
+    const std::uint64_t block = next.fetch_add(1, std::memory_order_relaxed);
+    if (block >= s.shared.block_count || block > s.shared.fault_block.load(std::memory_order_relaxed)) return std::nullopt;
+    return block;
+  };
+  const auto work = [&](Counters& counters) {
+    const FloatScope scope;
+    Residents residents(s.shared, s.outputs, s.config.cooperative ? cooperative_turns : usual_turns, take);
+    while (residents.step()) {
+    }
+    counters = residents.counters();
+  };
+  const std::uint64_t threads = s.shared.block_count * volume(s.config.block);
+  const bool alone = s.config.cooperative || s.shared.program->ordered;
+  const std::uint64_t useful = alone ? 1 : std::min(s.shared.block_count, threads / threads_worth_a_worker);
+  const auto workers = static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, wanted_threads(s.config)));
+  std::vector<Counters> counters(workers);
+  std::vector<std::thread> extra;
+  for (unsigned i = 1; i < workers; ++i) extra.emplace_back([&, i] { work(counters[i]); });
+  work(counters[0]);
+  for (std::thread& t : extra) t.join();
+  for (const Counters& c : counters) s.counters += c;
+}
+
+bool Launch::run_some(Random& random) {
+  State& s = *state_;
+  if (s.residents == nullptr) {
+    s.shuffle(random);
+    s.residents = std::make_unique<Residents>(s.shared, s.outputs, s.config.cooperative ? cooperative_turns : short_turns,
+                                              [&s] { return s.next_in_order(); });
+  }
+  const FloatScope scope;
+  for (std::uint64_t steps = 1 + random.below(s.shared.block_count); steps > 0; --steps) {
+    if (s.residents->step()) continue;
+    s.counters = s.residents->counters();
+    return true;
+  }
+  return false;
+}
+
+LaunchOutcome Launch::finish() {
+  State& s = *state_;
+  LaunchOutcome outcome;
+  outcome.counters = s.counters;
+  const std::uint64_t threads = volume(s.config.block);
+  outcome.counters.blocks = s.shared.block_count;
+  outcome.counters.threads = s.shared.block_count * threads;
+  outcome.counters.warps = s.shared.block_count * ((threads + warp_size - 1) / warp_size);
+  outcome.fault = std::move(s.shared.fault);
+  std::string text = s.outputs.join();
+  if (s.config.capture_output) {
     outcome.output = std::move(text);
   } else if (!text.empty()) {
     std::fwrite(text.data(), 1, text.size(), stdout);
   }
   return outcome;
+}
+
+LaunchOutcome run(const ExecKernel& kernel, const LaunchConfig& config) {
+  if (auto refused = refusal(kernel, config)) {
+    LaunchOutcome outcome;
+    outcome.refused = std::move(refused);
+    return outcome;
+  }
+  Launch launch(kernel, config);
+  launch.run_all();
+  return launch.finish();
 }
 
 }  // namespace tessera::simgpu

@@ -132,19 +132,37 @@ KernelWork shaped(Dim grid, Dim block, unsigned shared, bool cooperative = false
   return work;
 }
 
-Step run_kernel(const KernelWork& work, Context& context, Operation& operation) {
-  SimDevice& device = *context.device;
-  const LaunchOutcome outcome = run(*work.function->kernel, config_of(work));
-  const std::uint64_t ctas = std::uint64_t{work.grid[0]} * work.grid[1] * work.grid[2];
-  operation.duration = kernel_time(outcome.counters, ctas, *device.model);
-  ++device.kernels;
-  ++world().launches;
-  if (outcome.fault) {
-    log::notice("simulated GPU " + std::to_string(device.ordinal) + " (" + device.model->name + "): " + outcome.fault->text());
-    context.sticky = code_of(outcome.fault->kind);
+// A kernel on its way: what it needs stays here while it runs in parts.
+class KernelRun {
+ public:
+  KernelRun(const KernelWork& work, Context& context) : work_(work), context_(context) {}
+  Step step(Operation& operation, Random* random) {
+    if (launch_ == nullptr) launch_ = std::make_unique<Launch>(*work_.function->kernel, config_of(work_));
+    if (random == nullptr) {
+      launch_->run_all();
+    } else if (!launch_->run_some(*random)) {
+      return Step::again;
+    }
+    end(launch_->finish(), operation);
+    return Step::ended;
   }
-  return Step::ended;
-}
+
+ private:
+  void end(const LaunchOutcome& outcome, Operation& operation) {
+    SimDevice& device = *context_.device;
+    const std::uint64_t ctas = std::uint64_t{work_.grid[0]} * work_.grid[1] * work_.grid[2];
+    operation.duration = kernel_time(outcome.counters, ctas, *device.model);
+    ++device.kernels;
+    ++world().launches;
+    if (!outcome.fault) return;
+    log::notice("simulated GPU " + std::to_string(device.ordinal) + " (" + device.model->name + "): " + outcome.fault->text());
+    context_.sticky = code_of(outcome.fault->kind);
+  }
+
+  const KernelWork work_;
+  Context& context_;
+  std::unique_ptr<Launch> launch_;
+};
 
 }  // namespace
 
@@ -152,7 +170,7 @@ void tessera::simgpu::describe(const KernelWork& work, Context& context, Operati
   operation.kind = OperationKind::kernel;
   operation.name = work.function->name;
   operation.engines = {{&context.device->clock, Engine::compute}};
-  operation.work = [work, &context](Operation& o, Random*) { return run_kernel(work, context, o); };
+  operation.work = [run = std::make_shared<KernelRun>(work, context)](Operation& o, Random* random) { return run->step(o, random); };
 }
 
 SIM_EXPORT CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by, unsigned bz,

@@ -96,6 +96,12 @@ OperationPtr operation_of(Work work, Context& context) {
   auto operation = std::make_shared<Operation>();
   operation->device = context.device->ordinal;
   std::visit([&](const auto& w) { describe(w, context, *operation); }, work);
+  // Behind an error that can't be undone nothing is done any more; callbacks are told.
+  if (operation->work && !std::holds_alternative<CallbackWork>(work)) {
+    operation->work = [inner = std::move(operation->work), &context](Operation& o, Random* random) {
+      return context.sticky == CUDA_SUCCESS ? inner(o, random) : Step::ended;
+    };
+  }
   return operation;
 }
 

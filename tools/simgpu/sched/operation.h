@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "tools/simgpu/sched/clock.h"
-#include "tools/simgpu/sched/random.h"
+#include "tools/simgpu/machine/random.h"
 
 namespace tessera::simgpu {
 
