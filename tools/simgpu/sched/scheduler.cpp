@@ -81,6 +81,8 @@ std::vector<OperationPtr> Scheduler::ready_before(const OperationPtr& last) cons
       if (!a->ended() && seen.insert(a.get()).second) stack.push_back(a);
     }
   }
+  // By number: the order in `after` may come from addresses, which differ from run to run.
+  std::sort(found.begin(), found.end(), [](const OperationPtr& a, const OperationPtr& b) { return a->number < b->number; });
   return found;
 }
 
