@@ -75,8 +75,12 @@ void describe(const WaitValueWork& work, Context& /*context*/, Operation& operat
   operation.work = [work](Operation&, Random*) { return holds(work) ? Step::ended : Step::blocked; };
 }
 
+// Keeps the list in the order of submission: that of the registries comes from addresses, which differ from run to run.
 void add(std::vector<OperationPtr>& list, const OperationPtr& operation) {
-  if (operation != nullptr && std::find(list.begin(), list.end(), operation) == list.end()) list.push_back(operation);
+  if (operation == nullptr) return;
+  const auto at = std::lower_bound(list.begin(), list.end(), operation,
+                                   [](const OperationPtr& a, const OperationPtr& b) { return a->number < b->number; });
+  if (at == list.end() || *at != operation) list.insert(at, operation);
 }
 
 // A pageable source is read before the call returns; pageable memory is written before the call returns.
