@@ -42,7 +42,8 @@ class Numbers {
 
 class Run {
  public:
-  Run(int argc, char** argv, const char* name, std::size_t default_size) : name_(name), size_(default_size) {
+  explicit Run(const char* name, std::size_t size = 1) : name_(name), size_(size) {}
+  Run(int argc, char** argv, const char* name, std::size_t default_size) : Run(name, default_size) {
     for (int i = 1; i < argc; ++i) {
       if (std::strcmp(argv[i], "--size") == 0 && i + 1 < argc) {
         char* end = nullptr;
@@ -75,12 +76,14 @@ class Run {
   }
 
   // Appends `got` to the output; every value must be within tolerance * (1 + |reference|) of the reference. NaN never is.
-  void expect_close(const char* what, const std::vector<float>& got, const std::vector<double>& want, double tolerance) {
+  template <class T>
+  void expect_close(const char* what, const std::vector<T>& got, const std::vector<double>& want, double tolerance) {
     output(got);
     if (got.size() != want.size()) return wrong(what, 0, static_cast<double>(got.size()), static_cast<double>(want.size()));
     for (std::size_t i = 0; i < got.size(); ++i) {
+      const double value = static_cast<double>(got[i]);
       const double allowed = tolerance * (1.0 + std::fabs(want[i]));
-      if (!(std::fabs(got[i] - want[i]) <= allowed)) return wrong(what, i, got[i], want[i]);
+      if (!(std::fabs(value - want[i]) <= allowed)) return wrong(what, i, value, want[i]);
     }
   }
 

@@ -1,0 +1,3 @@
+#include "test/kernels/kernels.h"
+
+int main() { return kernels::run_cases(); }
