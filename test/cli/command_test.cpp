@@ -68,6 +68,9 @@ TEST_CASE("command: run refuses before the program starts") {
   check_refused(run({"--sim", "a100,l40s", "--home", "9"}), 125, "9");
   check_refused(run({"--sim", "a100", "--policy", "quickest"}), 125, "quickest");
   check_refused(run({"--sim", "a100,l40s", "--policy", "7"}), 125, "7");
+  check_refused(run({"--sim", "a100", "--order", "sideways"}), 125, "sideways");
+  check_refused(run({"--races"}), 125, "--sim");
+  check_refused(run({"--order", "3"}), 125, "--sim");
   check_refused(run({"--sim", "a100", "--profile", "/nonexistent.json"}), 125, "/nonexistent.json");
   check_refused(run({"--sim", "a100", "-o", "/nonexistent/report"}), 125, "/nonexistent/report");
   CHECK_FALSE(std::ifstream(started).good());

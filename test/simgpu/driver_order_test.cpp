@@ -2,8 +2,11 @@
 // what they don't order shows.
 #include <cuda.h>
 
+#include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <iterator>
 #include <set>
 #include <string>
 #include <thread>
@@ -11,6 +14,8 @@
 
 #include "test/simgpu/in_child.h"
 #include "tools/simgpu/machine/random.h"
+
+extern "C" long long tessera_sim_races();
 
 namespace {
 
@@ -333,6 +338,44 @@ TEST_CASE("a stream waits for a value that another one, or the host, writes") {
             return std::to_string(got[0]) + " " + std::to_string(got[1]);
           }) == "10 7");
   }
+}
+
+TEST_CASE("races are found in every order, and none where everything that conflicts is ordered") {
+  const auto races = [](std::uint64_t program, bool forget) {
+    random_program(program, forget);
+    return std::to_string(tessera_sim_races());
+  };
+  CHECK(in_child({}, [&] { return races(1, false); }) == "-1");
+  for (std::uint64_t seed = 0; seed <= 4; ++seed) {
+    std::map<std::string, std::string> environment{{"TESSERA_SIM_RACES", "1"}, {"TESSERA_LOG", "off"}};
+    if (seed != 0) environment["TESSERA_SIM_ORDER"] = std::to_string(seed);
+    CHECK(in_child(environment, [&] { return races(seed, false); }) == "0");
+    CHECK(std::stoi(in_child(environment, [&] { return races(7, true); })) > 0);
+  }
+}
+
+TEST_CASE("what a launch touched is written byte for byte") {
+  char path[] = "/tmp/tessera-touched-XXXXXX";
+  const int file = mkstemp(path);
+  REQUIRE(file >= 0);
+  close(file);
+  const std::string bases = in_child({{"TESSERA_SIM_TOUCHED", path}}, [] {
+    const Gpu gpu;
+    CUdeviceptr a = gpu.buffer(1), b = gpu.buffer(2), from = b + 256;
+    void* params[] = {&a, &from};
+    cuLaunchKernel(gpu.mix, 3, 1, 1, threads, 1, 1, 0, nullptr, params, nullptr);
+    cuCtxSynchronize();
+    return std::to_string(a) + " " + std::to_string(b);
+  });
+  std::ifstream in(path);
+  const std::string text((std::istreambuf_iterator<char>(in)), {});
+  unlink(path);
+  const std::string a = bases.substr(0, bases.find(' ')), b = bases.substr(bases.find(' ') + 1);
+  CHECK(std::count(text.begin(), text.end(), '\n') == 1);
+  CHECK_THAT(
+      text, Catch::Contains(R"("kernel":"mix","grid":[3,1,1],"block":[64,1,1],"ranges":[{"allocation":)" + a +
+                            R"(,"allocation_bytes":1024,"offset":0,"bytes":768,"read":true,"written":true,"atomic":false},{"allocation":)" +
+                            b + R"(,"allocation_bytes":1024,"offset":256,"bytes":768,"read":true,"written":false,"atomic":false}]})"));
 }
 
 TEST_CASE("a bad order is refused when the driver starts") {

@@ -90,6 +90,7 @@ std::string simulated_text(const SimulatedRun& run) {
     const auto compute = device.busy_s.find("compute");
     text += fmt::format("; GPU {} computes {}", device.ordinal, seconds_text(compute == device.busy_s.end() ? 0 : compute->second));
   }
+  if (run.races) text += fmt::format("; {} found", plural(*run.races, "race", "races"));
   return text + "\n";
 }
 
@@ -131,6 +132,7 @@ json json_of(const SimulatedRun& run) {
                                  {"kernels", d.kernels},
                                  {"memory_peak_bytes", d.memory_peak_bytes}});
   }
+  if (run.races) object["races"] = *run.races;
   return object;
 }
 

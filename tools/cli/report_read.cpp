@@ -91,6 +91,7 @@ Result<SimulatedRun> parse_simulated(std::string_view text, std::string_view whe
   SimulatedRun run;
   run.makespan_s = document.at("makespan_s").get<double>();
   run.launches = document.at("launches").get<std::uint64_t>();
+  if (document.contains("races")) run.races = document.at("races").get<std::uint64_t>();
   for (const json& device : document.at("devices")) {
     run.devices.push_back({device.at("ordinal").get<int>(), device.at("model").get<std::string>(),
                            device.at("busy_s").get<std::map<std::string, double>>(), device.at("kernels").get<std::uint64_t>(),

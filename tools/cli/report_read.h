@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,7 @@ struct SimulatedDevice {
 struct SimulatedRun {
   double makespan_s = 0;
   std::uint64_t launches = 0;
+  std::optional<std::uint64_t> races;  // pairs of operations, where they were looked for
   std::vector<SimulatedDevice> devices;
 };
 

@@ -135,6 +135,11 @@ Action declare_run(CLI::App& parser) {
   parser.add_option("--sim", options->run.sim, "simulated GPUs by model, for example a100,l40s (see tessera devices)")
       ->type_name("LIST")
       ->check([](const std::string& list) { return list.empty() ? std::string("an empty list; write it as a100,l40s") : std::string(); });
+  parser
+      .add_option("--order", options->run.order,
+                  "order of what streams and events leave unordered on simulated GPUs: program, or any by a seed")
+      ->type_name("program|SEED");
+  parser.add_flag("--races", options->run.races, "report unordered operations on simulated GPUs that touch the same bytes");
   CLI::Option* home = parser.add_option("--home", options->home, "which GPU becomes the program's device 0")->type_name("N");
   parser.add_option("--profile", options->run.profile, "profile database that the policy fastest reads")->type_name("FILE");
   parser.add_option("--policy", options->run.policy, "home | fastest | random:SEED | GPU-INDEX")->type_name("POLICY");

@@ -90,6 +90,25 @@ Status check_policy(const std::string& text, std::size_t gpus) {
   return {};
 }
 
+Status check_order(const std::string& text) {
+  std::uint64_t seed = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+  if (text == "program" || (error == std::errc() && end == text.data() + text.size())) return {};
+  return Error{ErrorCode::usage, fmt::format("not an order: \"{}\"", text), "--order", "write program, or a number as the seed"};
+}
+
+Status add_simulation(const RunOptions& options, Environment& added) {
+  if (options.sim.empty() && (options.races || !options.order.empty())) {
+    return Error{ErrorCode::usage, "only simulated GPUs have it", options.races ? "--races" : "--order", "add --sim a100,l40s"};
+  }
+  if (!options.order.empty()) {
+    TRY_STATUS(check_order(options.order));
+    added["TESSERA_SIM_ORDER"] = options.order;
+  }
+  if (options.races) added.emplace("TESSERA_SIM_RACES", "1");
+  return {};
+}
+
 }  // namespace
 
 Result<Libraries> find_libraries(const std::string& executable, bool with_simulator) {
@@ -113,6 +132,7 @@ Result<Environment> plan_run(const RunOptions& options, const Libraries& librari
     added["TESSERA_SIM"] = options.sim;
     added["LD_LIBRARY_PATH"] = prepended(libraries.simulated, value_of(environment, "LD_LIBRARY_PATH"), ":");
   }
+  TRY_STATUS(add_simulation(options, added));
   const std::vector<std::string> gpus = visible_gpus(environment, count);
   if (options.home) {
     TRY(list, with_home_first(gpus, *options.home));

@@ -17,6 +17,8 @@ using Environment = std::map<std::string, std::string>;
 
 struct RunOptions {
   std::string sim;          // device list, empty = the machine's own GPUs
+  std::string order;        // of simulated GPUs: program or a seed; empty = as TESSERA_SIM_ORDER says
+  bool races = false;       // look for races on simulated GPUs
   std::optional<int> home;  // which of the visible GPUs becomes the program's device 0
   std::string profile;      // database file, or empty
   std::string policy;       // empty = as TESSERA_POLICY says

@@ -34,7 +34,8 @@ bool global_lane(Warp& w, const Op& op, Reach& reach, unsigned lane, std::uint64
     w.access_fault(FaultKind::illegal_address, op, lane, address, ptx::Space::global, access);
     return false;
   }
-  reach = {row->base, row->end()};
+  // What is to be recorded must always come this way.
+  if (w.cta->launch.config->touched == nullptr) reach = {row->base, row->end()};
   return true;
 }
 
@@ -90,6 +91,13 @@ bool check_global(Warp& w, const Op& op, std::uint64_t* addresses, unsigned widt
            aligned(w, op, lane, addresses[lane], width, ptx::Space::global, access);
   });
   if (!fine) return false;
+  if (Touched* touched = w.cta->launch.config->touched) {
+    const std::uint8_t kinds = access == Access::read ? touched_read : access == Access::write ? touched_written : touched_atomic;
+    all_lanes(w.exec, [&](unsigned lane) {
+      touched->add(addresses[lane], width, kinds);
+      return true;
+    });
+  }
   count(*w.cta, access, width * lanes_of(w.exec), sectors_of(addresses, w.exec, width));
   return true;
 }

@@ -146,7 +146,7 @@ void Launch::run_all() {
     counters = residents.counters();
   };
   const std::uint64_t threads = s.shared.block_count * volume(s.config.block);
-  const bool alone = s.config.cooperative || s.shared.program->ordered;
+  const bool alone = s.config.cooperative || s.shared.program->ordered || s.config.touched != nullptr;
   const std::uint64_t useful = alone ? 1 : std::min(s.shared.block_count, threads / threads_worth_a_worker);
   const auto workers = static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, wanted_threads(s.config)));
   std::vector<Counters> counters(workers);

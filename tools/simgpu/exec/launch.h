@@ -20,6 +20,7 @@
 #include "tools/simgpu/exec/fault.h"
 #include "tools/simgpu/exec/module.h"
 #include "tools/simgpu/machine/random.h"
+#include "tools/simgpu/machine/touched.h"
 
 namespace tessera::simgpu {
 
@@ -29,6 +30,7 @@ struct LaunchConfig {
   std::span<const std::byte> params;  // laid out as KernelAttributes::params says; at least param_bytes
   bool cooperative = false;
   unsigned threads = 0;         // worker threads; 0 = TESSERA_SIM_THREADS, and where that is 0, the cores that we may use
+  Touched* touched = nullptr;   // where given, every byte of global memory that it touches is recorded, on one thread
   bool capture_output = false;  // printf text goes to LaunchOutcome::output instead of stdout
 };
 

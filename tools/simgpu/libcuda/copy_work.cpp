@@ -3,7 +3,7 @@
 
 #include <cstring>
 
-#include "tools/simgpu/libcuda/work.h"
+#include "tools/simgpu/libcuda/observe.h"
 
 namespace tessera::simgpu {
 namespace {
@@ -69,9 +69,10 @@ void describe(const CopyWork& c, Context& /*context*/, Operation& o) {
   o.name = fmt::format("copy of {} bytes from {} to {}", c.bytes(), place_name(c.from.device), place_name(c.to.device));
   o.device = c.to.device != nullptr ? c.to.device->ordinal : ordinal(c.from.device);
   set_time(c, o);
-  o.work = [c](Operation&, Random*) {
+  o.work = [c](Operation& self, Random*) {
     move_bytes(c);
     count(c);
+    if (recording()) self.touched = touched_by(c);
     return Step::ended;
   };
 }
@@ -83,9 +84,10 @@ void stage(const CopyWork& c, Operation& o) {
   move_bytes(in);
   CopyWork out = c;
   out.from = in.to;
-  o.work = [staged, out](Operation&, Random*) {
+  o.work = [staged, out](Operation& self, Random*) {
     move_bytes(out);
     count(out);
+    if (recording()) self.touched = touched_by(out);
     return Step::ended;
   };
 }
@@ -97,8 +99,9 @@ void describe(const FillWork& f, Context& context, Operation& o) {
   o.device = device.ordinal;
   o.engines = {{&device.clock, Engine::compute}};
   o.duration = fill_time(f.width * f.height * f.element, *device.model);
-  o.work = [f](Operation&, Random*) {
+  o.work = [f](Operation& self, Random*) {
     fill_rows(f);
+    if (recording()) self.touched = touched_by(f);
     return Step::ended;
   };
 }

@@ -8,7 +8,7 @@
 
 #include "profiles/base/log.h"
 #include "profiles/base/settings.h"
-#include "tools/simgpu/libcuda/driver.h"
+#include "tools/simgpu/libcuda/observe.h"
 
 namespace tessera::simgpu {
 namespace {
@@ -81,6 +81,7 @@ CUresult make_devices(World& w) {
     return CUDA_ERROR_NO_DEVICE;
   }
   w.scheduler.set_order(*order);
+  if (!observe(w, settings)) return CUDA_ERROR_NO_DEVICE;
   std::vector<Configured> all;
   for (const DeviceModel* model : *models) all.push_back({model, uuid_of(all.size(), *model)});
   for (const Configured& c : visible(all)) {

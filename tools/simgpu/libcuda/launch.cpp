@@ -5,7 +5,7 @@
 
 #include "profiles/base/log.h"
 #include "tools/simgpu/libcuda/function.h"
-#include "tools/simgpu/libcuda/work.h"
+#include "tools/simgpu/libcuda/observe.h"
 
 using namespace tessera;
 using namespace tessera::simgpu;
@@ -137,7 +137,11 @@ class KernelRun {
  public:
   KernelRun(const KernelWork& work, Context& context) : work_(work), context_(context) {}
   Step step(Operation& operation, Random* random) {
-    if (launch_ == nullptr) launch_ = std::make_unique<Launch>(*work_.function->kernel, config_of(work_));
+    if (launch_ == nullptr) {
+      LaunchConfig config = config_of(work_);
+      if (recording()) config.touched = &touched_;
+      launch_ = std::make_unique<Launch>(*work_.function->kernel, config);
+    }
     if (random == nullptr) {
       launch_->run_all();
     } else if (!launch_->run_some(*random)) {
@@ -154,6 +158,10 @@ class KernelRun {
     operation.duration = kernel_time(outcome.counters, ctas, *device.model);
     ++device.kernels;
     ++world().launches;
+    if (recording()) {
+      operation.touched = touched_.ranges();
+      write_touched(work_, operation);
+    }
     if (!outcome.fault) return;
     log::notice("simulated GPU " + std::to_string(device.ordinal) + " (" + device.model->name + "): " + outcome.fault->text());
     context_.sticky = code_of(outcome.fault->kind);
@@ -161,6 +169,7 @@ class KernelRun {
 
   const KernelWork work_;
   Context& context_;
+  Touched touched_;
   std::unique_ptr<Launch> launch_;
 };
 

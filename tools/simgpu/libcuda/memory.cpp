@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "tools/simgpu/libcuda/work.h"
+#include "tools/simgpu/libcuda/observe.h"
 
 using namespace tessera::simgpu;
 
@@ -20,6 +20,7 @@ CUresult allocate(Context& c, std::size_t bytes, CUdeviceptr* result) {
     address = memory.allocate(bytes);
   }
   if (!address) return CUDA_ERROR_OUT_OF_MEMORY;
+  forget_races(*address, *address + bytes);
   *result = *address;
   return CUDA_SUCCESS;
 }
@@ -36,6 +37,7 @@ CUresult share(std::uint64_t base, std::size_t bytes, HostKind kind, unsigned fl
       return CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED;
     }
   }
+  forget_races(base, base + bytes);
   w.host_allocations[base] = HostAllocation{base, bytes, kind, flags, &c};
   return CUDA_SUCCESS;
 }

@@ -5,7 +5,7 @@
 
 #include "profiles/base/log.h"
 #include "profiles/base/settings.h"
-#include "tools/simgpu/libcuda/driver.h"
+#include "tools/simgpu/libcuda/observe.h"
 
 using namespace tessera;
 using namespace tessera::simgpu;
@@ -32,8 +32,10 @@ std::string report_json(World& w) {
     copies += fmt::format("{}{{\"from\":{},\"to\":{},\"bytes\":{},\"count\":{}}}", copies.empty() ? "" : ",", ends.first, ends.second,
                           total.bytes, total.count);
   }
-  return fmt::format("{{\"schema_version\":1,\"simulated\":true,\"makespan_s\":{:.9f},\"launches\":{},\"devices\":[{}],\"copies\":[{}]}}\n",
-                     seconds(w.clock.makespan()), w.launches, devices, copies);
+  const std::string races = races_found() < 0 ? "" : fmt::format("\"races\":{},", races_found());
+  return fmt::format(
+      "{{\"schema_version\":1,\"simulated\":true,\"makespan_s\":{:.9f},\"launches\":{},{}\"devices\":[{}],\"copies\":[{}]}}\n",
+      seconds(w.clock.makespan()), w.launches, races, devices, copies);
 }
 
 // Runs when the library is unloaded or the process exits, behind the program's own exit handlers.

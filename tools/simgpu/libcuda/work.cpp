@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "tools/simgpu/libcuda/observe.h"
+
 namespace tessera::simgpu {
 namespace {
 
@@ -37,8 +39,11 @@ void describe(const CallbackWork& work, Context& context, Operation& operation) 
 void describe(const FreeWork& work, Context& /*context*/, Operation& operation) {
   operation.kind = OperationKind::memory;
   operation.name = "free";
-  operation.work = [work](Operation&, Random*) {
+  operation.work = [work](Operation& self, Random*) {
     world().freeing.erase(work.address);
+    if (recording()) {
+      if (const auto found = work.device->device->memory->find(work.address)) self.touched = {{found->base, found->end(), touched_written}};
+    }
     (void)work.device->device->memory->free(work.address).ok();
     return Step::ended;
   };
@@ -47,8 +52,9 @@ void describe(const FreeWork& work, Context& /*context*/, Operation& operation) 
 void describe(const WriteValueWork& work, Context& /*context*/, Operation& operation) {
   operation.kind = OperationKind::write_value;
   operation.name = "write value";
-  operation.work = [work](Operation&, Random*) {
+  operation.work = [work](Operation& self, Random*) {
     std::memcpy(reinterpret_cast<void*>(work.address), &work.value, work.bytes);
+    if (recording()) self.touched = {{work.address, work.address + work.bytes, touched_atomic}};
     return Step::ended;
   };
 }
@@ -83,14 +89,23 @@ void add(std::vector<OperationPtr>& list, const OperationPtr& operation) {
   if (at == list.end() || *at != operation) list.insert(at, operation);
 }
 
+// Behind an error that can't be undone nothing is done any more; only callbacks are still told.
+void skip_behind_errors(Operation& operation, Context& context) {
+  if (!operation.work) return;
+  operation.work = [inner = std::move(operation.work), &context](Operation& o, Random* random) {
+    return context.sticky == CUDA_SUCCESS ? inner(o, random) : Step::ended;
+  };
+}
+
 // A pageable source is read before the call returns; pageable memory is written before the call returns.
-void settle_pageable(const CopyWork& copy, const OperationPtr& operation) {
+void settle_pageable(const CopyWork& copy, const OperationPtr& operation, Context& context) {
   if (operation->ended()) return;
   if (copy.to.device == nullptr && copy.to.pageable) {
     world().scheduler.finish(operation);
     world().clock.wait_until(operation->span.end);
   } else if (copy.from.device == nullptr && copy.from.pageable) {
     stage(copy, *operation);
+    skip_behind_errors(*operation, context);
   }
 }
 
@@ -100,12 +115,7 @@ OperationPtr operation_of(Work work, Context& context) {
   auto operation = std::make_shared<Operation>();
   operation->device = context.device->ordinal;
   std::visit([&](const auto& w) { describe(w, context, *operation); }, work);
-  // Behind an error that can't be undone nothing is done any more; callbacks are told.
-  if (operation->work && !std::holds_alternative<CallbackWork>(work)) {
-    operation->work = [inner = std::move(operation->work), &context](Operation& o, Random* random) {
-      return context.sticky == CUDA_SUCCESS ? inner(o, random) : Step::ended;
-    };
-  }
+  if (!std::holds_alternative<CallbackWork>(work)) skip_behind_errors(*operation, context);
   return operation;
 }
 
@@ -143,7 +153,7 @@ CUresult enqueue(Stream& stream, Work work, bool blocking, OperationPtr* submitt
     world().scheduler.finish(operation);
     world().clock.wait_until(operation->span.end);
   } else if (copy != nullptr) {
-    settle_pageable(copied, operation);
+    settle_pageable(copied, operation, context);
   }
   if (submitted != nullptr) *submitted = operation;
   return CUDA_SUCCESS;

@@ -8,16 +8,21 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "tools/simgpu/sched/clock.h"
 #include "tools/simgpu/machine/random.h"
+#include "tools/simgpu/machine/touched.h"
+#include "tools/simgpu/sched/clock.h"
 
 namespace tessera::simgpu {
 
 enum class OperationKind : std::uint8_t { mark, kernel, copy, fill, host_function, memory, wait_value, write_value };
+
+// Lines of time (streams, the host) and how far along each.
+using OrderClock = std::map<std::uint64_t, std::uint64_t>;
 
 struct Operation;
 using OperationPtr = std::shared_ptr<Operation>;
@@ -49,6 +54,11 @@ struct Operation {
   enum class State : std::uint8_t { waiting, running, ended };
   State state = State::waiting;
   Span span;  // once ended
+
+  // Where races are looked for (races.h): its line of time, what it is behind, and, once ended, what it touched.
+  std::uint64_t line = 0;
+  std::shared_ptr<const OrderClock> clock;
+  std::vector<TouchedRange> touched;
   [[nodiscard]] bool ended() const { return state == State::ended; }
 };
 

@@ -39,7 +39,7 @@ void Scheduler::end(const OperationPtr& operation) {
   operation->state = Operation::State::ended;
   pending_.remove(operation);
   lock_.wake();
-  if (on_end) on_end(operation);
+  tell(on_end, *operation);
 }
 
 bool Scheduler::run(const OperationPtr& operation, bool partly) {
@@ -105,18 +105,24 @@ bool Scheduler::advance(const OperationPtr& towards) {
 
 void Scheduler::submit(const OperationPtr& operation) {
   operation->number = next_number_++;
+  tell(on_submit, *operation);
   pending_.push_back(operation);
   if (!any_order_) {
     run_in_order();
   } else if (pending_.size() > queue_limit) {
-    finish(pending_.front());
+    run_until_ended(OperationPtr(pending_.front()));
+  }
+}
+
+void Scheduler::run_until_ended(const OperationPtr& operation) {
+  while (!operation->ended()) {
+    if (!advance(operation)) lock_.wait();
   }
 }
 
 void Scheduler::finish(const OperationPtr& operation) {
-  while (!operation->ended()) {
-    if (!advance(operation)) lock_.wait();
-  }
+  run_until_ended(operation);
+  tell(on_waited, *operation);
 }
 
 void Scheduler::finish_all() {
@@ -137,6 +143,7 @@ void Scheduler::drift() {
 
 bool Scheduler::poll(const OperationPtr& operation) {
   if (!operation->ended() && (!any_order_ || random_.once_in(2))) advance(operation);
+  if (operation->ended()) tell(on_waited, *operation);
   return operation->ended();
 }
 

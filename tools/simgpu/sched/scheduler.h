@@ -28,8 +28,8 @@ class Scheduler {
   // No seed: program order.
   void set_order(std::optional<std::uint64_t> seed);
   [[nodiscard]] bool any_order() const { return any_order_; }
-  // Called for each operation that has ended, in the order of their ends.
-  std::function<void(const OperationPtr&)> on_end;
+  // Called for each operation when it is submitted; when it has ended, in the order of their ends; and when the program knows of its end.
+  std::function<void(Operation&)> on_submit, on_end, on_waited;
 
   void submit(const OperationPtr& operation);
   // Returns when it has ended.
@@ -49,6 +49,10 @@ class Scheduler {
   bool run_in_order();
   bool run_one_of(const std::vector<OperationPtr>& choice);
   bool advance(const OperationPtr& towards);
+  void run_until_ended(const OperationPtr& operation);
+  void tell(const std::function<void(Operation&)>& whom, Operation& operation) const {
+    if (whom) whom(operation);
+  }
   [[nodiscard]] std::vector<OperationPtr> ready_before(const OperationPtr& last) const;
   [[nodiscard]] std::vector<OperationPtr> all_ready() const;
 
