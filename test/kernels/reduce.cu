@@ -1,4 +1,4 @@
-// Reductions: in shared memory, by shuffles, by redux, by tiles of cooperative groups, by atomics, by the last block.
+// Reductions: in shared memory, by shuffles, by redux, by tiles of cooperative groups, by atomics, by the last block, by the whole grid.
 #include <cooperative_groups.h>
 
 #include <algorithm>
@@ -184,6 +184,27 @@ KERNEL_CASE(reduce_last_block) {
     CHECK_LAUNCH();
     run.expect_close("sum", out.download(), {std::accumulate(in.begin(), in.end(), 0.0)}, 1e-5);
   }
+}
+
+// The whole grid in one cooperative launch, with a barrier of the grid between the levels.
+__global__ void reduce_grid(unsigned* values, int n) {
+  const cg::grid_group grid = cg::this_grid();
+  for (int half = n / 2; half > 0; half /= 2) {
+    for (int i = static_cast<int>(grid.thread_rank()); i < half; i += static_cast<int>(grid.size())) values[i] += values[i + half];
+    grid.sync();
+  }
+}
+
+KERNEL_CASE(reduce_grid) {
+  const auto in = numbers_below<std::uint32_t>(6, 8192, 1ULL << 32);
+  const DeviceArray<std::uint32_t> values(in);
+  unsigned* data = values.get();
+  int n = static_cast<int>(in.size());
+  void* arguments[] = {&data, &n};
+  CHECK(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(reduce_grid), dim3(6), dim3(128), arguments, 0, nullptr));
+  auto got = values.download();
+  got.resize(1);
+  run.expect_equal("sum", got, {wrapping_sum(in)});
 }
 
 // The largest magnitude and where it is first, as one 64-bit key: value above, complement of the index below.

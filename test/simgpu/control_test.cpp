@@ -329,5 +329,42 @@ TEST_CASE("a cooperative launch keeps all blocks running: a grid barrier complet
   for (const std::uint32_t v : machine.get<std::uint32_t>(out, 20)) CHECK(v == 20);
 }
 
+TEST_CASE("a cooperative launch has a fresh workspace of its grid at %envreg1:%envreg2, any other launch has none") {
+  Machine machine;
+  const std::string text = R"(
+    .version 8.0
+    .target sm_80
+    .address_size 64
+    .visible .entry k(.param .u64 out) {
+      .reg .pred %p<2>; .reg .b32 %r<6>; .reg .b64 %rd<4>;
+      ld.param.u64 %rd1, [out];
+      mov.u32 %r1, %envreg1;
+      mov.u32 %r2, %envreg2;
+      mov.b64 %rd2, {%r2, %r1};
+      setp.eq.s64 %p1, %rd2, 0;
+      mov.u32 %r3, 99;
+      @%p1 bra DONE;
+      ld.u32 %r4, [%rd2];
+      atom.add.u32 %r3, [%rd2+4], %r4;
+    DONE:
+      atom.global.add.u32 %r5, [%rd1], %r3;
+      ret;
+    })";
+  const ExecKernel& kernel = *machine.load(text).kernel("k");
+  const std::uint64_t out = machine.put(std::vector<std::uint32_t>(1));
+  Params params;
+  params.add(out);
+  LaunchConfig config;
+  config.grid = {4, 1, 1};
+  config.params = params.bytes();
+  require_ok(run(kernel, config));
+  CHECK(machine.get<std::uint32_t>(out, 1)[0] == 4 * 99);
+  config.cooperative = true;
+  for (int i = 1; i <= 2; ++i) {  // each launch finds a barrier word of zero: 0 + 8 + 16 + 24
+    require_ok(run(kernel, config));
+    CHECK(machine.get<std::uint32_t>(out, 1)[0] == static_cast<std::uint32_t>(4 * 99 + i * 48));
+  }
+}
+
 }  // namespace
 }  // namespace tessera::simgpu

@@ -58,6 +58,7 @@ static std::uint64_t special_value(const Cta& cta, const Warp& w, unsigned lane,
   const Device& device = cta.launch.kernel->module().device();
   const unsigned c = slot.component;
   const auto part = [c](const std::array<std::uint32_t, 3>& v, std::uint32_t fourth) { return c < 3 ? v[c] : fourth; };
+  const auto workspace = reinterpret_cast<std::uint64_t>(cta.launch.grid_workspace.get());
   const auto in_cluster = [&](unsigned i) { return cta.index[i] % config.cluster[i]; };
   const auto& cl = config.cluster;
   switch (slot.reg) {
@@ -110,6 +111,10 @@ static std::uint64_t special_value(const Cta& cta, const Warp& w, unsigned lane,
       return cta.shared_bytes;
     case R::gridid:
       return 1;
+    case R::envreg1:
+      return workspace >> 32;
+    case R::envreg2:
+      return static_cast<std::uint32_t>(workspace);
     default:
       return 0;
   }

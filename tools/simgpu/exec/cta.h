@@ -22,11 +22,19 @@
 
 namespace tessera::simgpu {
 
+// What a cooperative launch lends its blocks for the barrier of the grid; %envreg1 (high) and %envreg2 (low) are its address.
+// The layout is that of cooperative_groups::details::grid_workspace in the toolkit's cooperative_groups/details/driver_abi.h.
+struct GridWorkspace {
+  std::uint32_t size = 2 * sizeof(std::uint32_t);
+  std::uint32_t barrier = 0;
+};
+
 struct LaunchState {
   const ExecKernel* kernel = nullptr;
   const Program* program = nullptr;
   const LaunchConfig* config = nullptr;
   std::shared_ptr<const AllocationTable> memory;
+  std::unique_ptr<GridWorkspace> grid_workspace;  // of a cooperative launch; a row of `memory`
   std::uint64_t block_count = 0;
   std::mutex fault_mutex;
   std::optional<Fault> fault;                                 // of the faulting block with the smallest number

@@ -117,6 +117,20 @@ struct Launch::State {
   }
 };
 
+namespace {
+
+// Gives the launch the workspace of its grid, and its kernel the right to touch it.
+void lend_workspace(LaunchState& shared) {
+  shared.grid_workspace = std::make_unique<GridWorkspace>();
+  const auto base = reinterpret_cast<std::uint64_t>(shared.grid_workspace.get());
+  auto table = std::make_shared<AllocationTable>(*shared.memory);
+  const auto behind = std::find_if(table->rows.begin(), table->rows.end(), [base](const Allocation& a) { return a.base > base; });
+  table->rows.insert(behind, Allocation{base, sizeof(GridWorkspace), AllocationKind::external, 0, "grid workspace"});
+  shared.memory = std::move(table);
+}
+
+}  // namespace
+
 Launch::Launch(const ExecKernel& kernel, const LaunchConfig& config) : state_(std::make_unique<State>()) {
   state_->config = config;
   LaunchState& shared = state_->shared;
@@ -125,6 +139,7 @@ Launch::Launch(const ExecKernel& kernel, const LaunchConfig& config) : state_(st
   shared.config = &state_->config;
   shared.memory = kernel.module().device().memory->snapshot();
   shared.block_count = volume(config.grid);
+  if (config.cooperative) lend_workspace(shared);
 }
 
 Launch::~Launch() = default;
