@@ -1,6 +1,7 @@
 // Copies and fills as operations: the bytes, the engines and the time.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "tools/simgpu/libcuda/observe.h"
@@ -26,22 +27,25 @@ int ordinal(const SimDevice* device) { return device == nullptr ? -1 : device->o
 std::string place_name(const SimDevice* device) { return device == nullptr ? "host" : fmt::format("GPU {}", device->ordinal); }
 
 // A copy between devices holds the outgoing engine of one and the incoming engine of the other.
-void set_time(const CopyWork& c, Operation& o) {
+void set_engines(const CopyWork& c, Operation& o) {
   SimDevice *to = c.to.device, *from = c.from.device;
-  if (to == nullptr && from == nullptr) return;
-  if (to == from) {
-    o.engines = {{&to->clock, Engine::copy_in}};
-    o.duration = local_copy_time(c.bytes(), *to->model);
-  } else if (to == nullptr) {
-    o.engines = {{&from->clock, Engine::copy_out}};
-    o.duration = host_copy_time(c.bytes(), *from->model);
-  } else if (from == nullptr) {
-    o.engines = {{&to->clock, Engine::copy_in}};
-    o.duration = host_copy_time(c.bytes(), *to->model);
-  } else {
-    o.engines = {{&from->clock, Engine::copy_out}, {&to->clock, Engine::copy_in}};
-    o.duration = peer_copy_time(c.bytes(), *from->model, *to->model);
+  if (from != nullptr && from != to) o.engines.push_back({&from->clock, Engine::copy_out});
+  if (to != nullptr) o.engines.push_back({&to->clock, Engine::copy_in});
+}
+
+Nanoseconds time_of(const CopyWork& c, Nanoseconds now) {
+  const SimDevice *to = c.to.device, *from = c.from.device;
+  if (to == nullptr && from == nullptr) return 0;
+  if (to == from) return local_copy_time(c.bytes(), *to->model);
+  const Faults& faults = world().faults;
+  double slowdown = 1;
+  for (const SimDevice* end : {to, from}) {
+    if (end != nullptr) slowdown = std::max(slowdown, faults.link_slowdown(end->ordinal, now));
   }
+  const Nanoseconds undisturbed = to == nullptr     ? host_copy_time(c.bytes(), *from->model)
+                                  : from == nullptr ? host_copy_time(c.bytes(), *to->model)
+                                                    : peer_copy_time(c.bytes(), *from->model, *to->model);
+  return static_cast<Nanoseconds>(static_cast<double>(undisturbed) * slowdown);
 }
 
 void count(const CopyWork& c) {
@@ -68,10 +72,11 @@ void describe(const CopyWork& c, Context& /*context*/, Operation& o) {
   o.kind = OperationKind::copy;
   o.name = fmt::format("copy of {} bytes from {} to {}", c.bytes(), place_name(c.from.device), place_name(c.to.device));
   o.device = c.to.device != nullptr ? c.to.device->ordinal : ordinal(c.from.device);
-  set_time(c, o);
+  set_engines(c, o);
   o.work = [c](Operation& self, Random*) {
     move_bytes(c);
     count(c);
+    self.duration = time_of(c, earliest_begin(self));
     if (recording()) self.touched = touched_by(c);
     return Step::ended;
   };
@@ -87,6 +92,7 @@ void stage(const CopyWork& c, Operation& o) {
   o.work = [staged, out](Operation& self, Random*) {
     move_bytes(out);
     count(out);
+    self.duration = time_of(out, earliest_begin(self));
     if (recording()) self.touched = touched_by(out);
     return Step::ended;
   };

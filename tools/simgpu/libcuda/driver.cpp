@@ -44,6 +44,9 @@ Context* Entry::context(CUresult& error) const {
     error = CUDA_ERROR_CONTEXT_IS_DESTROYED;
     return nullptr;
   }
+  World& w = world();
+  if (const auto lost = w.faults.lost(current->device->ordinal, w.clock.host_now()))
+    fail_device(*current->device, static_cast<CUresult>(*lost));
   error = current->sticky;
   return error == CUDA_SUCCESS ? current : nullptr;
 }
@@ -60,6 +63,12 @@ Stream* find_stream(const Entry& entry, CUstream handle, CUresult& error) {
   Stream* s = stream_of(handle, *c);
   if (s == nullptr) error = CUDA_ERROR_INVALID_HANDLE;
   return s;
+}
+
+void fail_device(const SimDevice& device, CUresult code) {
+  for (const auto& [context, owned] : world().contexts) {
+    if (context->device == &device && context->sticky == CUDA_SUCCESS) context->sticky = code;
+  }
 }
 
 }  // namespace tessera::simgpu

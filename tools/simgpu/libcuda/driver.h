@@ -20,6 +20,7 @@
 #include "profiles/device_catalog.h"
 #include "tools/simgpu/exec/module.h"
 #include "tools/simgpu/sched/clock.h"
+#include "tools/simgpu/sched/faults.h"
 #include "tools/simgpu/sched/scheduler.h"
 
 // No exception leaves an entry point. Clang refuses to say so where the toolkit's own declaration doesn't.
@@ -146,6 +147,7 @@ struct World {
   std::vector<std::unique_ptr<SimDevice>> devices;
   Clock clock;
   Scheduler scheduler{lock, clock};
+  Faults faults;
   Registry<Context> contexts;
   Registry<Stream> streams;
   Registry<Event> events;
@@ -191,6 +193,9 @@ class Entry {
 [[nodiscard]] Stream* stream_of(CUstream handle, Context& current);
 // The same in the calling thread's current context; nullptr with the code to return.
 [[nodiscard]] Stream* find_stream(const Entry& entry, CUstream handle, CUresult& error);
+
+// Makes `code` the error of every context on the device that has none yet.
+void fail_device(const SimDevice& device, CUresult code);
 
 [[nodiscard]] Context* make_context(SimDevice& device, unsigned flags, bool primary);
 void destroy_context(Context* context);

@@ -82,6 +82,14 @@ CUresult make_devices(World& w) {
   }
   w.scheduler.set_order(*order);
   if (!observe(w, settings)) return CUDA_ERROR_NO_DEVICE;
+  if (!settings.sim_faults.empty()) {
+    auto faults = Faults::load(settings.sim_faults);
+    if (!faults) {
+      log::notice(faults.error().message());
+      return CUDA_ERROR_NO_DEVICE;
+    }
+    w.faults = std::move(*faults);
+  }
   std::vector<Configured> all;
   for (const DeviceModel* model : *models) all.push_back({model, uuid_of(all.size(), *model)});
   for (const Configured& c : visible(all)) {

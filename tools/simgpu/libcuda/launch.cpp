@@ -155,7 +155,8 @@ class KernelRun {
   void end(const LaunchOutcome& outcome, Operation& operation) {
     SimDevice& device = *context_.device;
     const std::uint64_t ctas = std::uint64_t{work_.grid[0]} * work_.grid[1] * work_.grid[2];
-    operation.duration = kernel_time(outcome.counters, ctas, *device.model);
+    const double slowdown = world().faults.clock_slowdown(device.ordinal, earliest_begin(operation));
+    operation.duration = static_cast<Nanoseconds>(static_cast<double>(kernel_time(outcome.counters, ctas, *device.model)) * slowdown);
     ++device.kernels;
     ++world().launches;
     if (recording()) {

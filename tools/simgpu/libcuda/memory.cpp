@@ -13,6 +13,7 @@ constexpr std::size_t pitch_alignment = 512;
 
 CUresult allocate(Context& c, std::size_t bytes, CUdeviceptr* result) {
   if (result == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const auto code = world().faults.next(FaultSource::allocation, c.device->ordinal)) return static_cast<CUresult>(*code);
   DeviceMemory& memory = *c.device->device->memory;
   auto address = memory.allocate(bytes);
   if (!address && !world().freeing.empty()) {

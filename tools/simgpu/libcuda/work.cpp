@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "tools/simgpu/libcuda/observe.h"
 
@@ -89,10 +90,23 @@ void add(std::vector<OperationPtr>& list, const OperationPtr& operation) {
   if (at == list.end() || *at != operation) list.insert(at, operation);
 }
 
+// Lets go wrong what TESSERA_SIM_FAULTS asks for, once for each operation.
+void fail_on_order(Operation& operation, Context& context) {
+  if (std::exchange(operation.begun, true)) return;
+  World& w = world();
+  const SimDevice& device = *context.device;
+  if (const auto lost = w.faults.lost(device.ordinal, earliest_begin(operation))) fail_device(device, static_cast<CUresult>(*lost));
+  const bool kernel = operation.kind == OperationKind::kernel;
+  if (!kernel && operation.kind != OperationKind::copy) return;
+  const auto code = w.faults.next(kernel ? FaultSource::kernel : FaultSource::copy, operation.device);
+  if (code && context.sticky == CUDA_SUCCESS) context.sticky = static_cast<CUresult>(*code);
+}
+
 // Behind an error that can't be undone nothing is done any more; only callbacks are still told.
 void skip_behind_errors(Operation& operation, Context& context) {
   if (!operation.work) return;
   operation.work = [inner = std::move(operation.work), &context](Operation& o, Random* random) {
+    fail_on_order(o, context);
     return context.sticky == CUDA_SUCCESS ? inner(o, random) : Step::ended;
   };
 }
@@ -156,7 +170,9 @@ CUresult enqueue(Stream& stream, Work work, bool blocking, OperationPtr* submitt
     settle_pageable(copied, operation, context);
   }
   if (submitted != nullptr) *submitted = operation;
-  return CUDA_SUCCESS;
+  // What has run may have failed; a launch's own fault is told by a later call.
+  const bool waited = blocking || (copy != nullptr && operation->ended());
+  return waited && world().contexts.find(&context) != nullptr ? context.sticky : CUDA_SUCCESS;
 }
 
 namespace {

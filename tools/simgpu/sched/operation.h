@@ -6,6 +6,7 @@
 // Threads: guarded by the driver's lock; `work` of a host function lets it go while it runs.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -53,6 +54,7 @@ struct Operation {
 
   enum class State : std::uint8_t { waiting, running, ended };
   State state = State::waiting;
+  bool begun = false;
   Span span;  // once ended
 
   // Where races are looked for (races.h): its line of time, what it is behind, and, once ended, what it touched.
@@ -61,5 +63,12 @@ struct Operation {
   std::vector<TouchedRange> touched;
   [[nodiscard]] bool ended() const { return state == State::ended; }
 };
+
+// No earlier than this may it begin, by what it waits for; engines may hold it up further. All of `after` have ended.
+[[nodiscard]] inline Nanoseconds earliest_begin(const Operation& operation) {
+  Nanoseconds earliest = operation.issued;
+  for (const OperationPtr& a : operation.after) earliest = std::max(earliest, a->span.end);
+  return earliest;
+}
 
 }  // namespace tessera::simgpu

@@ -31,9 +31,7 @@ bool Scheduler::ready(const Operation& operation) {
 }
 
 void Scheduler::end(const OperationPtr& operation) {
-  Nanoseconds earliest = operation->issued;
-  for (const OperationPtr& a : operation->after) earliest = std::max(earliest, a->span.end);
-  operation->span = clock_.place(operation->engines, earliest, operation->duration);
+  operation->span = clock_.place(operation->engines, earliest_begin(*operation), operation->duration);
   operation->after.clear();
   operation->work = nullptr;
   operation->state = Operation::State::ended;
