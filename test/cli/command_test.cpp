@@ -1,6 +1,7 @@
 // The real command, as a user gets it wrong: one clear line on stderr, nothing on stdout, and the documented status.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -47,7 +48,9 @@ TEST_CASE("command: a wrong flag, verb or argument is usage") {
   check_refused({"rnu"}, 2, "'run'");
   check_refused({"inspekt"}, 2, "'inspect'");
   check_refused({"quux"}, 2, "quux");
-  check_refused({}, 2, "subcommand");
+  check_refused({}, 2, "no command");
+  check_refused({"help", "foo"}, 2, "'foo'");
+  check_refused({"help", "run", "foo"}, 2, "'run foo'");
   check_refused({"devices", "--wrong"}, 2, "--wrong");
   check_refused({"inspect"}, 2, "FILE");
   check_refused({"run", "--wrong", "--", "true"}, 125, "--wrong");
@@ -93,6 +96,9 @@ TEST_CASE("command: a damaged database is named with the place of the damage") {
 TEST_CASE("command: a program that isn't there or can't be executed is what it is in a shell") {
   check_refused({"run", "--sim", "a100", "--", "/nonexistent/program"}, 127, "/nonexistent/program");
   check_refused({"run", "--sim", "a100", "--", "no-such-program-anywhere"}, 127, "no-such-program-anywhere");
+  const std::string script = file_with("script", "#!/nonexistent/interpreter\n");
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  check_refused({"run", "--sim", "a100", "--", script}, 127, "interpreter");
   check_refused({"run", "--sim", "a100", "--", file_with("not-executable", "x")}, 126, "not-executable");
 }
 
@@ -182,5 +188,6 @@ TEST_CASE("command: help and version") {
     INFO(verb);
     CHECK(help.status == 0);
     CHECK(help.out.find("--help") != std::string::npos);
+    if (std::string(verb) != "help") CHECK(invoke({"help", verb}).out == help.out);
   }
 }

@@ -1,5 +1,5 @@
-// tessera help variables: the TESSERA_* variables, from their table.
-#include <fmt/core.h>
+// tessera help TOPIC: the topics that aren't commands; today the TESSERA_* variables, from their table.
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <memory>
@@ -45,8 +45,13 @@ Action declare_help(CLI::App& parser) {
   auto markdown = std::make_shared<bool>(false);
   CLI::App* variables = parser.add_subcommand("variables", "the environment variables that Tessera reads");
   variables->add_flag("--markdown", *markdown, "as docs/variables.md");
-  parser.require_subcommand(1);
-  return [markdown](const std::vector<std::string>&) {
+  auto unknown = std::make_shared<std::vector<std::string>>();
+  parser.add_option("TOPIC", *unknown, "a command, or 'variables'");
+  return [markdown, unknown, variables](const std::vector<std::string>&) {
+    if (!variables->parsed() || !unknown->empty()) {
+      complain(fmt::format("no help on '{}'; topics are 'variables' and the commands (see tessera --help)", fmt::join(*unknown, " ")));
+      return exit_status::usage;
+    }
     *markdown ? print_markdown() : print_text();
     return exit_status::ok;
   };

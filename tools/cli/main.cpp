@@ -21,7 +21,8 @@ const Command commands[] = {
 
 // What is wrong with the first argument: CLI11 would only say that a subcommand is missing.
 std::string first_problem(const std::vector<std::string>& arguments) {
-  if (arguments.empty() || arguments[0] == "-h" || arguments[0] == "--help" || arguments[0] == "--version") return "";
+  if (arguments.empty()) return "no command given (see tessera --help)";
+  if (arguments[0] == "-h" || arguments[0] == "--help" || arguments[0] == "--version") return "";
   const std::string& first = arguments[0];
   const Command* near = nullptr;
   for (const Command& command : commands) {
@@ -34,6 +35,18 @@ std::string first_problem(const std::vector<std::string>& arguments) {
   std::string text = (first.rfind('-', 0) == 0 ? "unknown option '" : "unknown command '") + first + "'";
   if (near != nullptr) text += std::string(", did you mean '") + near->name + "'?";
   return text + " (see tessera --help)";
+}
+
+bool is_command(const std::string& name) {
+  return std::any_of(std::begin(commands), std::end(commands), [&](const Command& command) { return name == command.name; });
+}
+
+// "help" alone is --help, "help run" is "run --help".
+std::vector<std::string> with_help_spelled_out(std::vector<std::string> arguments) {
+  if (arguments.empty() || arguments[0] != "help") return arguments;
+  if (arguments.size() == 1) return {"--help"};
+  if (arguments.size() == 2 && is_command(arguments[1])) return {arguments[1], "--help"};
+  return arguments;
 }
 
 int run_command(const std::vector<std::string>& arguments) {
@@ -73,7 +86,8 @@ int run_command(const std::vector<std::string>& arguments) {
 
 int main(int argc, char** argv) {
   try {
-    return tessera::cli::run_command({argv + 1, argv + argc});
+    using namespace tessera::cli;
+    return run_command(with_help_spelled_out({argv + 1, argv + argc}));
   } catch (const std::exception& error) {
     tessera::cli::complain(std::string("internal error: ") + error.what());
     return tessera::cli::exit_status::internal;

@@ -61,6 +61,12 @@ int spawn(std::vector<std::string> command, const Environment& added, pid_t* chi
   return error;
 }
 
+// ENOENT for a program that is there is about its interpreter: say so, as a shell does.
+std::string why_not_started(const std::string& program, int error) {
+  if (error != ENOENT || program.find('/') == std::string::npos || ::access(program.c_str(), F_OK) != 0) return std::strerror(error);
+  return "it is there, but the interpreter that its first line or its ELF header names isn't";
+}
+
 }  // namespace
 
 int run_child(const std::vector<std::string>& command, const Environment& added) {
@@ -68,7 +74,7 @@ int run_child(const std::vector<std::string>& command, const Environment& added)
   for (const int signal : {SIGTERM, SIGHUP}) set_handler(signal, pass_on);
   pid_t child = 0;
   if (const int error = spawn(command, added, &child); error != 0) {
-    complain("can't start " + command[0] + ": " + std::strerror(error));
+    complain("can't start " + command[0] + ": " + why_not_started(command[0], error));
     return error == ENOENT ? exit_status::command_not_found : exit_status::not_executable;
   }
   child_pid = child;
