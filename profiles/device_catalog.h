@@ -31,6 +31,7 @@ struct DeviceModel {
   std::uint64_t memory_bytes = 0;
   double memory_byte_per_s = 0;
   std::uint64_t l2_bytes = 0;
+  double l2_byte_per_s = 0;  // reads that hit, all SMs together
   std::uint32_t shared_per_sm = 0, shared_per_block = 0, shared_per_block_optin = 0;
   std::uint32_t registers_per_sm = 0, max_registers_per_thread = 0;
   std::uint32_t max_threads_per_sm = 0, max_blocks_per_sm = 0;

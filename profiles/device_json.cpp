@@ -25,6 +25,7 @@ constexpr Figure real_figures[] = {
     {"fp4_tensor_dense_flop_per_s", &DeviceModel::fp4_tensor_flop_per_s},
     {"int8_tensor_dense_op_per_s", &DeviceModel::int8_tensor_op_per_s},
     {"memory_bandwidth_byte_per_s", &DeviceModel::memory_byte_per_s},
+    {"l2_bandwidth_byte_per_s", &DeviceModel::l2_byte_per_s},
     {"pcie_bandwidth_per_direction_byte_per_s", &DeviceModel::pcie_byte_per_s},
     {"nvlink_bandwidth_bidirectional_byte_per_s", &DeviceModel::nvlink_byte_per_s},
     {"tdp_w", &DeviceModel::tdp_w},

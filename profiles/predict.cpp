@@ -37,22 +37,6 @@ struct Demand {
 
 double share(double have, double need) { return std::min(1.0, have / need); }
 
-// How much of its peak the GPU reaches with this grid.
-struct Fill {
-  double compute, memory, sm_time;
-};
-
-Fill fill_of(const LaunchShape& shape, std::uint32_t resident, const DeviceModel& device) {
-  const double blocks = std::max(1.0, static_cast<double>(shape.blocks()));
-  const double sms = std::max(1u, device.sm_count);
-  const double rounds = std::ceil(blocks / sms);
-  const double warps_per_block = std::max(1.0, std::ceil(static_cast<double>(shape.threads_per_block()) / warp));
-  const double warps = std::min<double>(std::max(1u, resident), rounds) * warps_per_block;
-  const double sm_time = blocks / (rounds * sms);
-  return {sm_time * share(warps, warps_for_full_compute),
-          share(std::min(blocks, sms) / sms, sm_share_for_full_memory) * share(warps, warps_for_full_memory), sm_time};
-}
-
 }  // namespace
 
 const char* name_of(Limit limit) {
@@ -93,6 +77,17 @@ std::uint32_t blocks_per_sm(const WorkEstimate& work, const LaunchShape& shape, 
     fit = std::min(fit, device.shared_per_sm / taken);
   }
   return static_cast<std::uint32_t>(fit);
+}
+
+Fill fill_of(const LaunchShape& shape, std::uint32_t resident, const DeviceModel& device) noexcept {
+  const double blocks = std::max(1.0, static_cast<double>(shape.blocks()));
+  const double sms = std::max(1u, device.sm_count);
+  const double rounds = std::ceil(blocks / sms);
+  const double warps_per_block = std::max(1.0, std::ceil(static_cast<double>(shape.threads_per_block()) / warp));
+  const double warps = std::min<double>(std::max(1u, resident), rounds) * warps_per_block;
+  const double sm_time = blocks / (rounds * sms);
+  return {sm_time * share(warps, warps_for_full_compute),
+          share(std::min(blocks, sms) / sms, sm_share_for_full_memory) * share(warps, warps_for_full_memory), sm_time};
 }
 
 Prediction predict(const WorkEstimate& work, const LaunchShape& shape, const DeviceModel& device) noexcept {

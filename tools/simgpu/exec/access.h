@@ -58,7 +58,9 @@ struct GlobalSpace {
     if (pattern == Pattern::contiguous) {
       const std::uint64_t lo = p.at[0], hi = p.at[warp_size - 1] + width;
       if (lo >= reach.lo && hi <= reach.hi && hi > lo && (lo & (width - 1)) == 0) {
-        count_global(cta, access, std::uint64_t{width} * warp_size, ((hi - 1) >> 5) - (lo >> 5) + 1);
+        const std::uint64_t first = lo >> 5, last = (hi - 1) >> 5;
+        count_global(cta, access, std::uint64_t{width} * warp_size, last - first + 1);
+        cta.sectors->add(first, last, access != Access::write, access != Access::read);
         return true;
       }
     } else if (w.exec == full_mask) {
@@ -71,6 +73,7 @@ struct GlobalSpace {
       if (lo >= reach.lo && hi < reach.hi && width <= reach.hi - hi && (bits & (width - 1)) == 0) {
         count_global(cta, access, std::uint64_t{width} * warp_size,
                      lo == hi ? (hi + width - 1) / 32 - lo / 32 + 1 : sectors_of(p.at, full_mask, width));
+        mark_sectors(cta, p.at, full_mask, width, access);
         return true;
       }
     }

@@ -84,6 +84,16 @@ std::uint64_t sectors_of(const std::uint64_t* addresses, std::uint32_t mask, uns
   return sectors;
 }
 
+void mark_sectors(Cta& cta, const std::uint64_t* addresses, std::uint32_t mask, unsigned width, Access access) {
+  std::uint64_t previous = ~std::uint64_t{0};
+  for (; mask != 0; mask &= mask - 1) {
+    const std::uint64_t address = addresses[__builtin_ctz(mask)], first = address >> 5, last = (address + width - 1) >> 5;
+    if (first == previous && last == previous) continue;
+    cta.sectors->add(first, last, access != Access::write, access != Access::read);
+    previous = last;
+  }
+}
+
 bool check_global(Warp& w, const Op& op, std::uint64_t* addresses, unsigned width, Access access) {
   Reach& reach = w.cta->reaches[op.extra];
   const bool fine = all_lanes(w.exec, [&](unsigned lane) {
@@ -99,6 +109,7 @@ bool check_global(Warp& w, const Op& op, std::uint64_t* addresses, unsigned widt
     });
   }
   count(*w.cta, access, width * lanes_of(w.exec), sectors_of(addresses, w.exec, width));
+  mark_sectors(*w.cta, addresses, w.exec, width, access);
   return true;
 }
 

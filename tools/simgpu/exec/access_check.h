@@ -16,6 +16,9 @@ bool check_local(Warp& w, const Op& op, std::uint64_t* addresses, unsigned width
 bool check_param(Warp& w, const Op& op, std::uint64_t* addresses, unsigned width, Access access);
 bool check_generic(Warp& w, const Op& op, std::uint64_t* addresses, unsigned width, Access access);
 
+// Notes the sectors that the lanes of `mask` touch, for the launch as a whole.
+void mark_sectors(Cta& cta, const std::uint64_t* addresses, std::uint32_t mask, unsigned width, Access access);
+
 // Distinct 32-byte sectors that the lanes of `mask` touch.
 [[nodiscard]] std::uint64_t sectors_of(const std::uint64_t* addresses, std::uint32_t mask, unsigned width);
 

@@ -21,6 +21,8 @@ struct Counters {
   std::array<std::uint64_t, static_cast<unsigned>(TensorType::count_)> tensor{};  // multiply-adds by input type
   std::uint64_t global_read_bytes = 0, global_written_bytes = 0;                  // asked for by lanes
   std::uint64_t global_read_sectors = 0, global_written_sectors = 0;              // distinct 32-byte sectors per warp access
+  std::uint64_t unique_read_sectors = 0, unique_written_sectors = 0;              // distinct 32-byte sectors of the whole launch
+  std::uint64_t external_sectors = 0;                                             // of those, in host memory or another GPU's
   std::uint64_t global_atomics = 0;                                               // lanes
   std::uint64_t shared_read_bytes = 0, shared_written_bytes = 0;
   std::uint64_t barriers = 0;                          // arrivals of warps

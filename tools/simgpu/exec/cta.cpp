@@ -20,7 +20,7 @@ std::uint32_t mask_below(std::uint32_t count) { return count >= warp_size ? full
 
 }  // namespace
 
-Cta::Cta(LaunchState& state) : launch(state) {
+Cta::Cta(LaunchState& state, Sectors& worker_sectors) : launch(state), sectors(&worker_sectors) {
   const Program& program = *launch.program;
   const auto& block = launch.config->block;
   const std::uint32_t threads = block[0] * block[1] * block[2];

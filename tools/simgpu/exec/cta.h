@@ -17,6 +17,7 @@
 #include "tools/simgpu/exec/code.h"
 #include "tools/simgpu/exec/counters.h"
 #include "tools/simgpu/exec/launch.h"
+#include "tools/simgpu/exec/sectors.h"
 #include "tools/simgpu/exec/warp.h"
 #include "tools/simgpu/machine/memory.h"
 
@@ -80,7 +81,7 @@ struct Barrier {
 
 class Cta {
  public:
-  explicit Cta(LaunchState& state);
+  Cta(LaunchState& state, Sectors& worker_sectors);
   // Prepares the block of that number.
   void begin(std::uint64_t block_number);
   enum class Progress : std::uint8_t { finished, running, stopped };
@@ -96,6 +97,7 @@ class Cta {
   std::uint32_t local_bytes = 0;
   std::string output;  // printf text of this block
   Traffic traffic;
+  Sectors* sectors = nullptr;      // of the worker
   std::vector<Reach> reaches;      // by Op::extra of global memory ops
   std::vector<BlockCount> blocks;  // by basic block of the program
   std::uint64_t barriers = 0, branches = 0, divergent_branches = 0;

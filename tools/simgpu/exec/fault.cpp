@@ -47,7 +47,8 @@ Counters& Counters::operator+=(const Counters& o) {
   warp_instructions += o.warp_instructions, lane_instructions += o.lane_instructions;
   global_read_bytes += o.global_read_bytes, global_written_bytes += o.global_written_bytes;
   global_read_sectors += o.global_read_sectors, global_written_sectors += o.global_written_sectors;
-  global_atomics += o.global_atomics;
+  unique_read_sectors += o.unique_read_sectors, unique_written_sectors += o.unique_written_sectors;
+  external_sectors += o.external_sectors, global_atomics += o.global_atomics;
   shared_read_bytes += o.shared_read_bytes, shared_written_bytes += o.shared_written_bytes;
   barriers += o.barriers, branches += o.branches, divergent_branches += o.divergent_branches;
   return *this;

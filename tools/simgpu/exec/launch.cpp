@@ -97,6 +97,7 @@ struct Launch::State {
   LaunchState shared;
   BlockOutputs outputs;
   Counters counters;
+  Sectors sectors;
   // In parts: the order of the blocks, and who runs them.
   std::vector<std::uint32_t> order;
   std::uint64_t begun = 0, first = 0;
@@ -153,23 +154,24 @@ void Launch::run_all() {
     if (block >= s.shared.block_count || block > s.shared.fault_block.load(std::memory_order_relaxed)) return std::nullopt;
     return block;
   };
-  const auto work = [&](Counters& counters) {
+  std::mutex merging;
+  const auto work = [&] {
     const FloatScope scope;
     Residents residents(s.shared, s.outputs, s.config.cooperative ? cooperative_turns : usual_turns, take);
     while (residents.step()) {
     }
-    counters = residents.counters();
+    const std::lock_guard lock(merging);
+    s.counters += residents.counters();
+    s.sectors.merge(residents.sectors());
   };
   const std::uint64_t threads = s.shared.block_count * volume(s.config.block);
   const bool alone = s.config.cooperative || s.shared.program->ordered || s.config.touched != nullptr;
   const std::uint64_t useful = alone ? 1 : std::min(s.shared.block_count, threads / threads_worth_a_worker);
   const auto workers = static_cast<unsigned>(std::clamp<std::uint64_t>(useful, 1, wanted_threads(s.config)));
-  std::vector<Counters> counters(workers);
   std::vector<std::thread> extra;
-  for (unsigned i = 1; i < workers; ++i) extra.emplace_back([&, i] { work(counters[i]); });
-  work(counters[0]);
+  for (unsigned i = 1; i < workers; ++i) extra.emplace_back(work);
+  work();
   for (std::thread& t : extra) t.join();
-  for (const Counters& c : counters) s.counters += c;
 }
 
 bool Launch::run_some(Random& random) {
@@ -183,6 +185,7 @@ bool Launch::run_some(Random& random) {
   for (std::uint64_t steps = 1 + random.below(s.shared.block_count); steps > 0; --steps) {
     if (s.residents->step()) continue;
     s.counters = s.residents->counters();
+    s.sectors.merge(s.residents->sectors());
     return true;
   }
   return false;
@@ -192,6 +195,7 @@ LaunchOutcome Launch::finish() {
   State& s = *state_;
   LaunchOutcome outcome;
   outcome.counters = s.counters;
+  s.sectors.count(*s.shared.memory, outcome.counters);
   const std::uint64_t threads = volume(s.config.block);
   outcome.counters.blocks = s.shared.block_count;
   outcome.counters.threads = s.shared.block_count * threads;

@@ -25,7 +25,7 @@ bool Residents::admit() {
     exhausted_ = true;
     return false;
   }
-  if (idle_.empty()) idle_.push_back(std::make_unique<Cta>(state_));
+  if (idle_.empty()) idle_.push_back(std::make_unique<Cta>(state_, sectors_));
   running_.push_back(std::move(idle_.back()));
   idle_.pop_back();
   running_.back()->begin(*block);

@@ -41,7 +41,8 @@ class Residents {
   Residents(LaunchState& state, BlockOutputs& outputs, Turns turns, Next next);
   // Lets every block that runs have a turn; false when all have ended and none is left to begin.
   bool step();
-  [[nodiscard]] Counters counters() const;
+  [[nodiscard]] Counters counters() const;  // without those of distinct sectors
+  [[nodiscard]] const Sectors& sectors() const { return sectors_; }
 
  private:
   bool admit();
@@ -50,6 +51,7 @@ class Residents {
   BlockOutputs& outputs_;
   const Turns turns_;
   Next next_;
+  Sectors sectors_;
   bool exhausted_ = false;
   unsigned waited_ = 0;
   std::vector<std::unique_ptr<Cta>> running_, idle_;

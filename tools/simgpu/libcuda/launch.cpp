@@ -154,9 +154,10 @@ class KernelRun {
  private:
   void end(const LaunchOutcome& outcome, Operation& operation) {
     SimDevice& device = *context_.device;
-    const std::uint64_t ctas = std::uint64_t{work_.grid[0]} * work_.grid[1] * work_.grid[2];
+    const KernelAttributes& attributes = work_.function->kernel->attributes();
+    const KernelShape shape{{work_.grid, work_.block, work_.dynamic_shared}, attributes.registers, attributes.static_shared};
     const double slowdown = world().faults.clock_slowdown(device.ordinal, earliest_begin(operation));
-    operation.duration = static_cast<Nanoseconds>(static_cast<double>(kernel_time(outcome.counters, ctas, *device.model)) * slowdown);
+    operation.duration = static_cast<Nanoseconds>(static_cast<double>(kernel_time(outcome.counters, shape, *device.model)) * slowdown);
     ++device.kernels;
     ++world().launches;
     if (recording()) {
