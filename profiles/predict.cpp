@@ -1,18 +1,11 @@
 #include "profiles/predict.h"
 
 #include <algorithm>
-#include <cmath>
+
+#include "profiles/occupancy.h"
 
 namespace tessera {
 namespace {
-
-constexpr std::uint32_t warp = 32;
-constexpr std::uint32_t most_threads_per_block = 1024;
-constexpr std::uint32_t register_unit = 256;      // registers are given to a warp in these
-constexpr std::uint32_t system_shared = 1024;     // that the driver keeps of every block's shared memory, from compute capability 8.0 on
-constexpr double warps_for_full_compute = 8;      // an SM: two for each of its four schedulers hide the arithmetic latency of straight code
-constexpr double warps_for_full_memory = 16;      // an SM: enough loads in flight
-constexpr double sm_share_for_full_memory = 0.5;  // half of the SMs can draw the whole bandwidth
 
 // FP16 operations outside tensor units for each FP32 one (CUDA C++ Programming Guide, arithmetic throughput).
 double fp16_per_fp32(const DeviceModel& device) {
@@ -34,8 +27,6 @@ struct Demand {
   double rate;      // 0: the GPU has no such unit
   double fallback;  // rate to assume then
 };
-
-double share(double have, double need) { return std::min(1.0, have / need); }
 
 }  // namespace
 
@@ -61,41 +52,13 @@ const char* name_of(Limit limit) {
   return "";
 }
 
-std::uint32_t blocks_per_sm(const WorkEstimate& work, const LaunchShape& shape, const DeviceModel& device) noexcept {
-  const std::uint64_t threads = shape.threads_per_block();
-  const std::uint64_t shared = std::uint64_t{work.static_shared} + shape.dynamic_shared;
-  if (threads == 0 || threads > most_threads_per_block || shared > device.shared_per_block_optin) return 0;
-  const std::uint64_t warps = (threads + warp - 1) / warp;
-  std::uint64_t fit = std::min<std::uint64_t>(device.max_blocks_per_sm, device.max_threads_per_sm / (warps * warp));
-  if (work.registers > 0) {
-    if (work.registers > device.max_registers_per_thread) return 0;
-    const std::uint64_t per_warp = (std::uint64_t{work.registers} * warp + register_unit - 1) / register_unit * register_unit;
-    fit = std::min(fit, device.registers_per_sm / (per_warp * warps));
-  }
-  if (shared > 0) {
-    const std::uint64_t taken = shared + (device.cc_major >= 8 ? system_shared : 0);
-    fit = std::min(fit, device.shared_per_sm / taken);
-  }
-  return static_cast<std::uint32_t>(fit);
-}
-
-Fill fill_of(const LaunchShape& shape, std::uint32_t resident, const DeviceModel& device) noexcept {
-  const double blocks = std::max(1.0, static_cast<double>(shape.blocks()));
-  const double sms = std::max(1u, device.sm_count);
-  const double rounds = std::ceil(blocks / sms);
-  const double warps_per_block = std::max(1.0, std::ceil(static_cast<double>(shape.threads_per_block()) / warp));
-  const double warps = std::min<double>(std::max(1u, resident), rounds) * warps_per_block;
-  const double sm_time = blocks / (rounds * sms);
-  return {sm_time * share(warps, warps_for_full_compute),
-          share(std::min(blocks, sms) / sms, sm_share_for_full_memory) * share(warps, warps_for_full_memory), sm_time};
-}
-
 Prediction predict(const WorkEstimate& work, const LaunchShape& shape, const DeviceModel& device) noexcept {
   Prediction p;
-  p.blocks_per_sm = blocks_per_sm(work, shape, device);
+  const BlockNeeds block{shape.threads_per_block(), work.registers, std::uint64_t{work.static_shared} + shape.dynamic_shared};
+  p.blocks_per_sm = blocks_per_sm(block, device);
   p.rough = !work.complete;
   p.launch_seconds = device.launch_latency_s;
-  const Fill fill = fill_of(shape, p.blocks_per_sm, device);
+  const Fill fill = fill_of(shape.blocks(), block, p.blocks_per_sm, device);
   p.filled = fill.sm_time;
 
   const double fp32 = device.fp32_flop_per_s, half = std::max(fp32, device.fp16_tensor_flop_per_s);

@@ -41,14 +41,4 @@ struct Prediction {
 
 [[nodiscard]] Prediction predict(const WorkEstimate& work, const LaunchShape& shape, const DeviceModel& device) noexcept;
 
-// Blocks of this shape that one SM holds at once.
-[[nodiscard]] std::uint32_t blocks_per_sm(const WorkEstimate& work, const LaunchShape& shape, const DeviceModel& device) noexcept;
-
-// How much of its peaks a GPU reaches with a grid of this shape, `resident` blocks of which fit on an SM; each in (0, 1].
-struct Fill {
-  double compute, memory;  // of arithmetic, and of bandwidth
-  double sm_time;          // part of the SMs' time for which they have a block
-};
-[[nodiscard]] Fill fill_of(const LaunchShape& shape, std::uint32_t resident, const DeviceModel& device) noexcept;
-
 }  // namespace tessera

@@ -101,7 +101,7 @@ TEST_CASE("occupancy keeps the limits of threads, blocks, registers and shared m
   const auto fit = [&](std::uint32_t threads, std::uint32_t registers, std::uint32_t shared) {
     WorkEstimate work;
     work.registers = registers;
-    return blocks_per_sm(work, {{1, 1, 1}, {threads, 1, 1}, shared}, a100);
+    return predict(work, {{1, 1, 1}, {threads, 1, 1}, shared}, a100).blocks_per_sm;
   };
   CHECK(fit(1024, 32, 0) == 2);
   CHECK(fit(256, 32, 0) == 8);

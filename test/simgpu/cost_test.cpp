@@ -13,8 +13,8 @@ const DeviceModel& model(std::string_view name) {
   return **found;
 }
 
-KernelShape shape_of(std::uint32_t blocks, std::uint32_t threads, std::uint32_t registers = 32, std::uint32_t shared = 0) {
-  return {{{blocks, 1, 1}, {threads, 1, 1}, 0}, registers, shared};
+KernelShape shape_of(std::uint64_t blocks, std::uint64_t threads, std::uint32_t registers = 32, std::uint64_t shared = 0) {
+  return {blocks, {threads, registers, shared}};
 }
 
 std::uint64_t& ops(Counters& c, Unit unit) { return c.lane_ops[static_cast<unsigned>(unit)]; }

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "profiles/occupancy.h"
+
 using namespace tessera;
 using namespace tessera::simgpu;
 
@@ -74,17 +76,11 @@ CUresult param_of(const Function& f, std::size_t index, std::size_t* offset, std
   return CUDA_SUCCESS;
 }
 
-int blocks_per_sm(const Function& f, int threads, std::size_t dynamic_shared) {
-  const DeviceModel& m = *f.module->context->device->model;
+int resident_blocks(const Function& f, int threads, std::size_t dynamic_shared) {
   const KernelAttributes& a = f.kernel->attributes();
   if (threads <= 0 || static_cast<unsigned>(threads) > a.max_threads) return 0;
-  const unsigned warps = (static_cast<unsigned>(threads) + 31) / 32;
-  const std::uint64_t registers = std::uint64_t{a.registers == 0 ? 16 : a.registers} * 32 * warps;
-  const std::uint64_t shared = a.static_shared + dynamic_shared + 1024;  // each block reserves 1 KiB
-  std::uint64_t blocks = std::min<std::uint64_t>(m.max_blocks_per_sm, m.max_threads_per_sm / (warps * 32));
-  blocks = std::min(blocks, m.registers_per_sm / registers);
-  if (a.static_shared + dynamic_shared > 0) blocks = std::min<std::uint64_t>(blocks, m.shared_per_sm / shared);
-  return static_cast<int>(blocks);
+  const BlockNeeds block{static_cast<unsigned>(threads), a.registers, a.static_shared + dynamic_shared};
+  return static_cast<int>(blocks_per_sm(block, *f.module->context->device->model));
 }
 
 }  // namespace
@@ -252,7 +248,7 @@ SIM_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, CUf
   const Function* f = find(entry, handle, error);
   if (f == nullptr) return error;
   if (blocks == nullptr || threads <= 0) return CUDA_ERROR_INVALID_VALUE;
-  *blocks = blocks_per_sm(*f, threads, shared);
+  *blocks = resident_blocks(*f, threads, shared);
   return CUDA_SUCCESS;
 }
 SIM_EXPORT CUresult cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, CUfunction f, int threads, size_t shared,
@@ -269,7 +265,7 @@ SIM_EXPORT CUresult cuOccupancyMaxPotentialBlockSize(int* min_grid, int* block, 
   int best = 0, best_threads = 0;
   const int most = limit > 0 ? std::min(limit, 1024) : 1024;
   for (int threads = 32; threads <= most; threads += 32) {
-    const int blocks = blocks_per_sm(*f, threads, shared_of != nullptr ? shared_of(threads) : shared);
+    const int blocks = resident_blocks(*f, threads, shared_of != nullptr ? shared_of(threads) : shared);
     if (blocks * threads >= best_threads && blocks > 0) {
       best = threads;
       best_threads = blocks * threads;

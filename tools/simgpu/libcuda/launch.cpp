@@ -78,6 +78,8 @@ CUresult code_of(FaultKind kind) {
   return CUDA_ERROR_LAUNCH_FAILED;
 }
 
+std::uint64_t volume(const Dim& d) { return std::uint64_t{d[0]} * d[1] * d[2]; }
+
 LaunchConfig config_of(const KernelWork& work) {
   LaunchConfig config;
   config.grid = work.grid;
@@ -155,7 +157,8 @@ class KernelRun {
   void end(const LaunchOutcome& outcome, Operation& operation) {
     SimDevice& device = *context_.device;
     const KernelAttributes& attributes = work_.function->kernel->attributes();
-    const KernelShape shape{{work_.grid, work_.block, work_.dynamic_shared}, attributes.registers, attributes.static_shared};
+    const KernelShape shape{volume(work_.grid),
+                            {volume(work_.block), attributes.registers, std::uint64_t{attributes.static_shared} + work_.dynamic_shared}};
     const double slowdown = world().faults.clock_slowdown(device.ordinal, earliest_begin(operation));
     operation.duration = static_cast<Nanoseconds>(static_cast<double>(kernel_time(outcome.counters, shape, *device.model)) * slowdown);
     ++device.kernels;

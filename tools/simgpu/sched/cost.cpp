@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "profiles/predict.h"
-
 namespace tessera::simgpu {
 namespace {
 
@@ -55,10 +53,7 @@ double dram_bytes(const Counters& c, const DeviceModel& m) {
 }
 
 Nanoseconds kernel_time(const Counters& c, const KernelShape& shape, const DeviceModel& m) {
-  WorkEstimate limits;
-  limits.registers = shape.registers;
-  limits.static_shared = shape.static_shared;
-  const Fill fill = fill_of(shape.launch, blocks_per_sm(limits, shape.launch, m), m);
+  const Fill fill = fill_of(shape.blocks, shape.block, blocks_per_sm(shape.block, m), m);
   const double l2 = sector_bytes * real(c.global_read_sectors + c.global_written_sectors);
   return round_up(m.kernel_fixed_s + std::max({
                                          compute_seconds(c, m) / fill.compute,

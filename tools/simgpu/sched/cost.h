@@ -8,7 +8,7 @@
 //               DRAM:         sectors from DRAM ÷ (memory bandwidth × memory fill);   PCIe: sectors of host memory ÷ link bandwidth
 //   copy    = latency + bytes ÷ bandwidth of the narrowest link on the way
 // Compute fill: SMs that idle in the last round of blocks, and SMs with too few warps for their latencies; memory fill: likewise for loads
-// in flight (profiles/predict.h). From DRAM come all distinct sectors once, and of the repeated requests the part for which the launch's
+// in flight (profiles/occupancy.h). From DRAM come all distinct sectors once, and of the repeated requests the part for which the launch's
 // footprint is larger than L2. Not modelled: see docs/simulator.md.
 // Units: nanoseconds, rounded up. Invariant: equal counters and shapes give equal times; more work never takes less time.
 // Threads: pure functions.
@@ -17,18 +17,16 @@
 #include <cstdint>
 
 #include "profiles/device_catalog.h"
-#include "profiles/kernel_key.h"
+#include "profiles/occupancy.h"
 #include "tools/simgpu/exec/counters.h"
 
 namespace tessera::simgpu {
 
 using Nanoseconds = std::uint64_t;
 
-// What decides how many blocks an SM holds at once.
 struct KernelShape {
-  LaunchShape launch;
-  std::uint32_t registers = 0;      // a thread; 0 = not known
-  std::uint32_t static_shared = 0;  // bytes a block
+  std::uint64_t blocks = 1;
+  BlockNeeds block;
 };
 
 [[nodiscard]] Nanoseconds kernel_time(const Counters& counters, const KernelShape& shape, const DeviceModel& model);
