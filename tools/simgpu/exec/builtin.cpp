@@ -1,9 +1,10 @@
-// Functions that CUDA programs call and the simulator provides: vprintf, __assertfail.
+// Functions that CUDA programs call and the simulator provides: vprintf, __assertfail, cudaGraphSetConditional.
 #include <cstring>
 
 #include "tools/simgpu/exec/address.h"
 #include "tools/simgpu/exec/cta.h"
 #include "tools/simgpu/exec/format.h"
+#include "tools/simgpu/machine/conditions.h"
 
 namespace tessera::simgpu {
 namespace {
@@ -62,6 +63,11 @@ bool run_builtin(Cta& cta, Warp& w, const Op& op, const CallSite& site) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(left));
     if (site.builtin == Builtin::assertfail) {
       assert_failed(cta, w, op, lane, site);
+      return false;
+    }
+    if (site.builtin == Builtin::set_conditional) {
+      if (set_condition(argument(cta, w, lane, site, 0), static_cast<unsigned>(argument(cta, w, lane, site, 1)))) continue;
+      w.fault(FaultKind::illegal_instruction, op, lane, "cudaGraphSetConditional: no conditional node has this handle");
       return false;
     }
     const ThreadMemory memory(cta, w, lane);

@@ -26,7 +26,7 @@ struct RegisterCopy {
   std::uint8_t bytes = 4;  // of a lane; 0 = a predicate
 };
 
-enum class Builtin : std::uint8_t { none, vprintf, assertfail };
+enum class Builtin : std::uint8_t { none, vprintf, assertfail, set_conditional };
 
 struct CallSite {
   std::uint32_t function = 0;  // in Program::functions

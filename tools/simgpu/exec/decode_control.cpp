@@ -6,6 +6,15 @@
 #include "tools/simgpu/exec/function_decoder.h"
 
 namespace tessera::simgpu {
+namespace {
+
+Builtin builtin_of(std::string_view name) {
+  if (name == "vprintf") return Builtin::vprintf;
+  if (name == "__assertfail") return Builtin::assertfail;
+  return name == "cudaGraphSetConditional" ? Builtin::set_conditional : Builtin::none;
+}
+
+}  // namespace
 
 using ptx::ControlEffect;
 using ptx::Modifier;
@@ -124,7 +133,7 @@ bool FunctionDecoder::decode_call() {
     params = {callee->params, code.param_offsets, code.param_slots};
     returns = {callee->returns, code.return_offsets, code.return_slots};
   } else {
-    site.builtin = site.name == "vprintf" ? Builtin::vprintf : site.name == "__assertfail" ? Builtin::assertfail : Builtin::none;
+    site.builtin = builtin_of(site.name);
     if (site.builtin == Builtin::none) return fail(fmt::format("function {} has no body, and the simulator doesn't provide it", site.name));
     op.control = Control::builtin;
   }

@@ -91,20 +91,30 @@ LaunchConfig config_of(const KernelWork& work) {
   return config;
 }
 
-CUresult launch(CUfunction handle, KernelWork work, CUstream stream_handle, void** params, void** extra) {
-  const Entry entry;
-  CUresult error;
-  Stream* stream = find_stream(entry, stream_handle, error);
-  if (stream == nullptr) return error;
-  work.function = function_of(handle, *stream->context, error);
+}  // namespace
+
+CUresult tessera::simgpu::complete(KernelWork& work, CUfunction handle, Context& context, void** params, void** extra) {
+  CUresult error = CUDA_SUCCESS;
+  work.function = function_of(handle, context, error);
   if (work.function == nullptr) return error;
-  if (work.function->module->context != stream->context) return CUDA_ERROR_INVALID_HANDLE;
+  if (work.function->module->context != &context) return CUDA_ERROR_INVALID_HANDLE;
   if (const CUresult bad = check_shape(work); bad != CUDA_SUCCESS) return bad;
   if (const CUresult bad = gather(work.function->kernel->attributes(), params, extra, work.params); bad != CUDA_SUCCESS) return bad;
   if (const auto refused = refusal(*work.function->kernel, config_of(work))) {
     log::notice("simulated driver: " + refused->message());
     return CUDA_ERROR_NOT_SUPPORTED;
   }
+  return CUDA_SUCCESS;
+}
+
+namespace {
+
+CUresult launch(CUfunction handle, KernelWork work, CUstream stream_handle, void** params, void** extra) {
+  const Entry entry;
+  CUresult error;
+  Stream* stream = find_stream(entry, stream_handle, error);
+  if (stream == nullptr) return error;
+  if (const CUresult bad = complete(work, handle, *stream->context, params, extra); bad != CUDA_SUCCESS) return bad;
   return enqueue(*stream, std::move(work));  // faults are asynchronous: a later call on the context reports them
 }
 

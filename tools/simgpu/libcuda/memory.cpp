@@ -2,7 +2,10 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <cstring>
+#include <utility>
 
+#include "tools/simgpu/libcuda/graph.h"
 #include "tools/simgpu/libcuda/observe.h"
 
 using namespace tessera::simgpu;
@@ -85,6 +88,11 @@ CUresult release(CUdeviceptr pointer) {
   // Freeing waits for the work that was submitted.
   w.scheduler.finish_all();
   w.clock.wait_until(w.clock.makespan());
+  if (const GraphMemoryPtr memory = graph_memory_at(pointer)) {
+    if (!std::exchange(memory->live, false)) return CUDA_ERROR_INVALID_VALUE;
+    std::memset(reinterpret_cast<void*>(pointer), poison_byte, memory->size);
+    return CUDA_SUCCESS;
+  }
   return d->device->memory->free(pointer).ok() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
@@ -144,6 +152,10 @@ SIM_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) SIM_NOE
   if (s == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   World& w = world();
   SimDevice* d = w.device_of(pointer);
+  if (const GraphMemoryPtr memory = graph_memory_at(pointer)) {
+    if (!std::exchange(memory->live, false)) return CUDA_ERROR_INVALID_VALUE;
+    return enqueue(*s, FillWork{d, pointer, memory->size, poison_byte, 1, memory->size});
+  }
   const auto found = d == nullptr ? std::nullopt : d->device->memory->find(pointer);
   if (!found || found->base != pointer || found->kind != AllocationKind::device || !w.freeing.insert(pointer).second)
     return CUDA_ERROR_INVALID_VALUE;

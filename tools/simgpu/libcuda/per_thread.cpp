@@ -119,3 +119,19 @@ SIM_EXPORT CUresult cuStreamWriteValue32_v2_ptsz(CUstream a0, CUdeviceptr a1, cu
 SIM_EXPORT CUresult cuStreamWriteValue64_v2_ptsz(CUstream a0, CUdeviceptr a1, cuuint64_t a2, unsigned int a3) SIM_NOEXCEPT {
   return cuStreamWriteValue64_v2(per_thread(a0), a1, a2, a3);
 }
+SIM_EXPORT CUresult cuStreamBatchMemOp_v2_ptsz(CUstream a0, unsigned int a1, CUstreamBatchMemOpParams* a2, unsigned int a3) SIM_NOEXCEPT {
+  return cuStreamBatchMemOp_v2(per_thread(a0), a1, a2, a3);
+}
+SIM_EXPORT CUresult cuMemcpy3D_v2_ptds(const CUDA_MEMCPY3D* a0) SIM_NOEXCEPT { return cuMemcpy3D_v2(a0); }
+SIM_EXPORT CUresult cuMemcpy3DAsync_v2_ptsz(const CUDA_MEMCPY3D* a0, CUstream a1) SIM_NOEXCEPT {
+  return cuMemcpy3DAsync_v2(a0, per_thread(a1));
+}
+SIM_EXPORT CUresult cuMemcpy3DPeer_ptds(const CUDA_MEMCPY3D_PEER* a0) SIM_NOEXCEPT { return cuMemcpy3DPeer(a0); }
+SIM_EXPORT CUresult cuMemcpy3DPeerAsync_ptsz(const CUDA_MEMCPY3D_PEER* a0, CUstream a1) SIM_NOEXCEPT {
+  return cuMemcpy3DPeerAsync(a0, per_thread(a1));
+}
+SIM_EXPORT CUresult cuGraphLaunch_ptsz(CUgraphExec a0, CUstream a1) SIM_NOEXCEPT { return cuGraphLaunch(a0, per_thread(a1)); }
+SIM_EXPORT CUresult cuGraphUpload_ptsz(CUgraphExec a0, CUstream a1) SIM_NOEXCEPT { return cuGraphUpload(a0, per_thread(a1)); }
+SIM_EXPORT CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* a0, CUgraph a1, CUDA_GRAPH_INSTANTIATE_PARAMS* a2) SIM_NOEXCEPT {
+  return cuGraphInstantiateWithParams(a0, a1, a2);
+}

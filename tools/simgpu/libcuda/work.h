@@ -93,6 +93,9 @@ CUresult enqueue(Stream& stream, Work work, bool blocking = false, OperationPtr*
 CUresult finish_stream(Stream& stream);
 CUresult finish_context(Context& context);
 
+// What a launch of `handle` in this context does: `work` has the shape, and gets the function and the parameters. Checked as documented.
+[[nodiscard]] CUresult complete(KernelWork& work, CUfunction handle, Context& context, void** params, void** extra);
+
 // Kernels (launch.cpp), copies and fills (copy_work.cpp).
 void describe(const KernelWork& work, Context& context, Operation& operation);
 void describe(const CopyWork& work, Context& context, Operation& operation);
