@@ -1,6 +1,7 @@
 // Primary and user contexts, the per-thread stack, limits and flags.
 #include <algorithm>
 
+#include "tools/simgpu/libcuda/capture.h"
 #include "tools/simgpu/libcuda/work.h"
 
 namespace tessera::simgpu {
@@ -32,7 +33,11 @@ void destroy_context(Context* context) {
   for (const auto& [s, owned] : w.streams) {
     if (s->context == context) streams.push_back(s);
   }
-  for (Stream* s : streams) w.streams.erase(s);
+  for (Stream* s : streams) {
+    forget_capture(*s);
+    w.streams.erase(s);
+  }
+  forget_capture(context->per_thread);
   std::vector<Event*> events;
   for (const auto& [e, owned] : w.events) {
     if (e->context == context) events.push_back(e);
@@ -228,7 +233,8 @@ SIM_EXPORT CUresult cuCtxSynchronize_v2(CUcontext handle) SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   if (const CUresult error = pick(entry, handle, c); error != CUDA_SUCCESS) return error;
-  return finish_context(*c);
+  const CUresult bad = may_wait_for(*c);
+  return bad != CUDA_SUCCESS ? bad : finish_context(*c);
 }
 SIM_EXPORT CUresult cuCtxSynchronize() SIM_NOEXCEPT { return cuCtxSynchronize_v2(nullptr); }
 

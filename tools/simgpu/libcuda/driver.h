@@ -33,6 +33,7 @@
 
 namespace tessera::simgpu {
 
+struct CapturePoint;
 struct Context;
 struct Library;
 
@@ -42,13 +43,15 @@ struct Stream {
   int priority = 0;
   std::uint64_t id = 0;
   bool is_legacy = false;
-  OperationPtr last;  // submitted to it, or null
+  OperationPtr last;                        // submitted to it, or null
+  std::shared_ptr<CapturePoint> capturing;  // null while it isn't captured
 };
 
 struct Event {
   Context* context = nullptr;
   unsigned flags = 0;
-  OperationPtr mark;  // its latest record, or null
+  OperationPtr mark;                       // its latest record, or null
+  std::shared_ptr<CapturePoint> captured;  // set when the latest record was captured
 };
 
 struct Function;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "tools/simgpu/libcuda/graph.h"
+#include "tools/simgpu/libcuda/capture.h"
 #include "tools/simgpu/libcuda/observe.h"
 #include "tools/simgpu/machine/conditions.h"
 
@@ -10,12 +10,20 @@ using namespace tessera::simgpu;
 
 namespace {
 
-CUresult check_memory(const Graph& graph, bool free_first) {
+// What the graph names must still be there, and what it allocates mustn't.
+CUresult check(const Graph& graph, bool free_first) {
   for (const auto& node : graph.nodes) {
     if (const auto* child = std::get_if<ChildNode>(&node->content)) {
-      if (const CUresult bad = check_memory(*child->graph, free_first); bad != CUDA_SUCCESS) return bad;
+      if (const CUresult bad = check(*child->graph, free_first); bad != CUDA_SUCCESS) return bad;
+    }
+    if (const auto* c = std::get_if<ConditionalNode>(&node->content)) {
+      for (const auto& body : c->bodies) {
+        if (const CUresult bad = check(*body, free_first); bad != CUDA_SUCCESS) return bad;
+      }
     }
     if (world().contexts.find(node->context) == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+    const auto* kernel = std::get_if<KernelNode>(&node->content);
+    if (kernel != nullptr && world().functions.count(kernel->work.function) == 0) return CUDA_ERROR_INVALID_HANDLE;
     const auto* event = std::get_if<EventNode>(&node->content);
     if (event != nullptr && world().events.find(event->event) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     const auto* made = std::get_if<AllocNode>(&node->content);
@@ -181,8 +189,7 @@ OperationPtr assign_conditions(const Graph& graph, Context& context) {
 }
 
 CUresult launch(GraphExec& exec, Stream& stream) {
-  if (const CUresult bad = check_memory(*exec.graph, (exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0);
-      bad != CUDA_SUCCESS)
+  if (const CUresult bad = check(*exec.graph, (exec.flags & CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH) != 0); bad != CUDA_SUCCESS)
     return bad;
   World& w = world();
   const Nanoseconds issued = w.clock.call() + static_cast<Nanoseconds>(stream.context->device->model->launch_latency_s * 1e9);
@@ -211,7 +218,8 @@ SIM_EXPORT CUresult cuGraphLaunch(CUgraphExec handle, CUstream stream_handle) SI
   if (stream == nullptr) return error;
   GraphExec* exec = graph_catalogue().execs.find(handle);
   if (exec == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  return launch(*exec, *stream);
+  if (const CUresult bad = may_use(*stream); bad != CUDA_SUCCESS) return bad;
+  return stream->capturing == nullptr ? launch(*exec, *stream) : capture(*stream, ChildNode{copy_of(*exec->graph)});
 }
 // Launches need no preparation here.
 SIM_EXPORT CUresult cuGraphUpload(CUgraphExec handle, CUstream stream) SIM_NOEXCEPT {

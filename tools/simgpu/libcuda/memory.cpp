@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "tools/simgpu/libcuda/graph.h"
+#include "tools/simgpu/libcuda/capture.h"
 #include "tools/simgpu/libcuda/observe.h"
 
 using namespace tessera::simgpu;
@@ -27,6 +27,19 @@ CUresult allocate(Context& c, std::size_t bytes, CUdeviceptr* result) {
   forget_races(*address, *address + bytes);
   *result = *address;
   return CUDA_SUCCESS;
+}
+
+CUresult capture_allocation(Stream& stream, std::size_t bytes, CUdeviceptr* result) {
+  if (result == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  SimDevice& device = *stream.context->device;
+  AllocNode node;
+  if (const CUresult bad = make_graph_memory(device, bytes, node.memory); bad != CUDA_SUCCESS) return bad;
+  node.params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
+  node.params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device.ordinal}};
+  node.params.bytesize = bytes;
+  node.params.dptr = node.memory->address;
+  *result = node.memory->address;
+  return capture(stream, std::move(node));
 }
 
 // Host memory that kernels of every device may touch.
@@ -55,6 +68,7 @@ void unshare(const HostAllocation& allocation) {
 
 CUresult map_host(Context& c, std::size_t bytes, HostKind kind, unsigned flags, void** result) {
   if (result == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult bad = may_call_unsafely(); bad != CUDA_SUCCESS) return bad;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult shared = share(reinterpret_cast<std::uint64_t>(memory), bytes, kind, flags, c);
@@ -113,7 +127,9 @@ SIM_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) SIM_NOEXCE
   const Entry entry;
   CUresult error;
   Context* c = entry.context(error);
-  return c == nullptr ? error : allocate(*c, bytes, pointer);
+  if (c == nullptr) return error;
+  const CUresult bad = may_call_unsafely();
+  return bad != CUDA_SUCCESS ? bad : allocate(*c, bytes, pointer);
 }
 
 SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height,
@@ -123,6 +139,7 @@ SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size
   Context* c = entry.context(error);
   if (c == nullptr) return error;
   if (pitch == nullptr || width == 0 || height == 0 || (element != 4 && element != 8 && element != 16)) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult bad = may_call_unsafely(); bad != CUDA_SUCCESS) return bad;
   const std::size_t row = (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
   const CUresult result = allocate(*c, row * height, pointer);
   if (result == CUDA_SUCCESS) *pitch = row;
@@ -132,7 +149,9 @@ SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size
 SIM_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
-  return entry.context(error) == nullptr ? error : release(pointer);
+  if (entry.context(error) == nullptr) return error;
+  const CUresult bad = may_call_unsafely();
+  return bad != CUDA_SUCCESS ? bad : release(pointer);
 }
 
 SIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) SIM_NOEXCEPT {
@@ -140,7 +159,10 @@ SIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream
   CUresult error;
   Context* c = entry.context(error);
   if (c == nullptr) return error;
-  return stream_of(stream, *c) == nullptr ? CUDA_ERROR_INVALID_HANDLE : allocate(*c, bytes, pointer);
+  Stream* s = stream_of(stream, *c);
+  if (s == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult bad = may_use(*s); bad != CUDA_SUCCESS) return bad;
+  return s->capturing == nullptr ? allocate(*c, bytes, pointer) : capture_allocation(*s, bytes, pointer);
 }
 
 SIM_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) SIM_NOEXCEPT {
@@ -150,6 +172,8 @@ SIM_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) SIM_NOE
   if (c == nullptr) return error;
   Stream* s = stream_of(stream, *c);
   if (s == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult bad = may_use(*s); bad != CUDA_SUCCESS) return bad;
+  if (s->capturing != nullptr) return capture(*s, Work{FreeWork{nullptr, pointer}});
   World& w = world();
   SimDevice* d = w.device_of(pointer);
   if (const GraphMemoryPtr memory = graph_memory_at(pointer)) {
@@ -189,7 +213,8 @@ SIM_EXPORT CUresult cuMemFreeHost(void* pointer) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   if (entry.context(error) == nullptr) return error;
-  return unmap_host(reinterpret_cast<std::uint64_t>(pointer), HostKind::pinned);
+  const CUresult bad = may_call_unsafely();
+  return bad != CUDA_SUCCESS ? bad : unmap_host(reinterpret_cast<std::uint64_t>(pointer), HostKind::pinned);
 }
 
 SIM_EXPORT CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned int flags) SIM_NOEXCEPT {

@@ -135,3 +135,30 @@ SIM_EXPORT CUresult cuGraphUpload_ptsz(CUgraphExec a0, CUstream a1) SIM_NOEXCEPT
 SIM_EXPORT CUresult cuGraphInstantiateWithParams_ptsz(CUgraphExec* a0, CUgraph a1, CUDA_GRAPH_INSTANTIATE_PARAMS* a2) SIM_NOEXCEPT {
   return cuGraphInstantiateWithParams(a0, a1, a2);
 }
+SIM_EXPORT CUresult cuStreamBeginCapture_ptsz(CUstream a0) SIM_NOEXCEPT { return cuStreamBeginCapture(per_thread(a0)); }
+SIM_EXPORT CUresult cuStreamBeginCapture_v2_ptsz(CUstream a0, CUstreamCaptureMode a1) SIM_NOEXCEPT {
+  return cuStreamBeginCapture_v2(per_thread(a0), a1);
+}
+SIM_EXPORT CUresult cuStreamBeginCaptureToGraph_ptsz(CUstream a0, CUgraph a1, const CUgraphNode* a2, const CUgraphEdgeData* a3, size_t a4,
+                                                     CUstreamCaptureMode a5) SIM_NOEXCEPT {
+  return cuStreamBeginCaptureToGraph(per_thread(a0), a1, a2, a3, a4, a5);
+}
+SIM_EXPORT CUresult cuStreamEndCapture_ptsz(CUstream a0, CUgraph* a1) SIM_NOEXCEPT { return cuStreamEndCapture(per_thread(a0), a1); }
+SIM_EXPORT CUresult cuStreamGetCaptureInfo_ptsz(CUstream a0, CUstreamCaptureStatus* a1, cuuint64_t* a2) SIM_NOEXCEPT {
+  return cuStreamGetCaptureInfo(per_thread(a0), a1, a2);
+}
+SIM_EXPORT CUresult cuStreamGetCaptureInfo_v2_ptsz(CUstream a0, CUstreamCaptureStatus* a1, cuuint64_t* a2, CUgraph* a3,
+                                                   const CUgraphNode** a4, size_t* a5) SIM_NOEXCEPT {
+  return cuStreamGetCaptureInfo_v2(per_thread(a0), a1, a2, a3, a4, a5);
+}
+SIM_EXPORT CUresult cuStreamGetCaptureInfo_v3_ptsz(CUstream a0, CUstreamCaptureStatus* a1, cuuint64_t* a2, CUgraph* a3,
+                                                   const CUgraphNode** a4, const CUgraphEdgeData** a5, size_t* a6) SIM_NOEXCEPT {
+  return cuStreamGetCaptureInfo_v3(per_thread(a0), a1, a2, a3, a4, a5, a6);
+}
+SIM_EXPORT CUresult cuStreamUpdateCaptureDependencies_ptsz(CUstream a0, CUgraphNode* a1, size_t a2, unsigned int a3) SIM_NOEXCEPT {
+  return cuStreamUpdateCaptureDependencies(per_thread(a0), a1, a2, a3);
+}
+SIM_EXPORT CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(CUstream a0, CUgraphNode* a1, const CUgraphEdgeData* a2, size_t a3,
+                                                              unsigned int a4) SIM_NOEXCEPT {
+  return cuStreamUpdateCaptureDependencies_v2(per_thread(a0), a1, a2, a3, a4);
+}

@@ -1,6 +1,7 @@
 // Streams, events, host functions, memory operations.
 #include <algorithm>
 
+#include "tools/simgpu/libcuda/capture.h"
 #include "tools/simgpu/libcuda/work.h"
 
 using namespace tessera::simgpu;
@@ -50,6 +51,7 @@ SIM_EXPORT CUresult cuStreamDestroy_v2(CUstream handle) SIM_NOEXCEPT {
   if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
   Stream* s = world().streams.find(handle);
   if (s == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  forget_capture(*s);
   if (s->last != nullptr && !s->last->ended()) s->context->of_destroyed_streams.push_back(s->last);
   world().streams.erase(s);
   return CUDA_SUCCESS;
@@ -106,9 +108,13 @@ SIM_EXPORT CUresult cuStreamWaitEvent(CUstream handle, CUevent event, unsigned i
   CUresult error;
   Stream* s = find_stream(entry, handle, error);
   if (s == nullptr) return error;
-  const Event* e = find_event(entry, event, error);
+  Event* e = find_event(entry, event, error);
   if (e == nullptr) return error;
   if (flags > CU_EVENT_WAIT_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
+  if (const CUresult bad = may_use(*s); bad != CUDA_SUCCESS) return bad;
+  if (flags == CU_EVENT_WAIT_EXTERNAL)  // documented: only while capturing
+    return s->capturing == nullptr ? CUDA_ERROR_INVALID_VALUE : capture(*s, EventNode{e, false});
+  if (s->capturing != nullptr || e->captured != nullptr) return capture_wait(*s, *e);
   if (e->mark == nullptr) {
     world().clock.call();
     return CUDA_SUCCESS;
@@ -123,7 +129,9 @@ SIM_EXPORT CUresult cuStreamSynchronize(CUstream handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Stream* s = find_stream(entry, handle, error);
-  return s == nullptr ? error : finish_stream(*s);
+  if (s == nullptr) return error;
+  const CUresult bad = may_wait_for(*s);
+  return bad != CUDA_SUCCESS ? bad : finish_stream(*s);
 }
 
 // In program order nothing is ever "not ready" for long; the host is taken to have polled until it was ready.
@@ -132,25 +140,11 @@ SIM_EXPORT CUresult cuStreamQuery(CUstream handle) SIM_NOEXCEPT {
   CUresult error;
   Stream* s = find_stream(entry, handle, error);
   if (s == nullptr) return error;
+  if (const CUresult bad = may_wait_for(*s); bad != CUDA_SUCCESS) return bad;
   for (const OperationPtr& before : before_next_on(*s)) {
     if (!world().scheduler.poll(before)) return CUDA_ERROR_NOT_READY;
   }
   return finish_stream(*s);
-}
-
-SIM_EXPORT CUresult cuStreamIsCapturing(CUstream handle, CUstreamCaptureStatus* status) SIM_NOEXCEPT {
-  const Entry entry;
-  CUresult error;
-  if (find_stream(entry, handle, error) == nullptr) return error;
-  if (status == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *status = CU_STREAM_CAPTURE_STATUS_NONE;
-  return CUDA_SUCCESS;
-}
-SIM_EXPORT CUresult cuThreadExchangeStreamCaptureMode(CUstreamCaptureMode* mode) SIM_NOEXCEPT {
-  thread_local CUstreamCaptureMode current = CU_STREAM_CAPTURE_MODE_GLOBAL;
-  if (mode == nullptr || *mode < CU_STREAM_CAPTURE_MODE_GLOBAL || *mode > CU_STREAM_CAPTURE_MODE_RELAXED) return CUDA_ERROR_INVALID_VALUE;
-  std::swap(*mode, current);
-  return CUDA_SUCCESS;
 }
 
 SIM_EXPORT CUresult cuLaunchHostFunc(CUstream handle, CUhostFn function, void* data) SIM_NOEXCEPT {
@@ -191,31 +185,41 @@ SIM_EXPORT CUresult cuEventDestroy_v2(CUevent handle) SIM_NOEXCEPT {
   return CUDA_SUCCESS;
 }
 
-SIM_EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream) SIM_NOEXCEPT {
+SIM_EXPORT CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   Event* e = find_event(entry, handle, error);
   if (e == nullptr) return error;
   Stream* s = find_stream(entry, stream, error);
   if (s == nullptr) return error;
+  if (flags > CU_EVENT_RECORD_EXTERNAL) return CUDA_ERROR_INVALID_VALUE;
   if (s->context != e->context) return CUDA_ERROR_INVALID_HANDLE;
+  if (const CUresult bad = may_use(*s); bad != CUDA_SUCCESS) return bad;
+  if (flags == CU_EVENT_RECORD_EXTERNAL)  // documented: only while capturing
+    return s->capturing == nullptr ? CUDA_ERROR_INVALID_VALUE : capture(*s, EventNode{e, true});
+  if (s->capturing != nullptr) {
+    capture_record(*s, *e);
+    return CUDA_SUCCESS;
+  }
+  e->captured = nullptr;
   return enqueue(*s, MarkWork{}, false, &e->mark);
 }
-SIM_EXPORT CUresult cuEventRecordWithFlags(CUevent handle, CUstream stream, unsigned int flags) SIM_NOEXCEPT {
-  return flags > CU_EVENT_RECORD_EXTERNAL ? CUDA_ERROR_INVALID_VALUE : cuEventRecord(handle, stream);
-}
+SIM_EXPORT CUresult cuEventRecord(CUevent handle, CUstream stream) SIM_NOEXCEPT { return cuEventRecordWithFlags(handle, stream, 0); }
 
 SIM_EXPORT CUresult cuEventSynchronize(CUevent handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Event* e = find_event(entry, handle, error);
-  return e == nullptr ? error : finish_event(*e);
+  if (e == nullptr) return error;
+  const CUresult bad = may_wait_for(*e);
+  return bad != CUDA_SUCCESS ? bad : finish_event(*e);
 }
 SIM_EXPORT CUresult cuEventQuery(CUevent handle) SIM_NOEXCEPT {
   const Entry entry;
   CUresult error;
   const Event* e = find_event(entry, handle, error);
   if (e == nullptr) return error;
+  if (const CUresult bad = may_wait_for(*e); bad != CUDA_SUCCESS) return bad;
   if (e->mark != nullptr && !world().scheduler.poll(e->mark)) return CUDA_ERROR_NOT_READY;
   return finish_event(*e);
 }
@@ -227,6 +231,7 @@ SIM_EXPORT CUresult cuEventElapsedTime_v2(float* milliseconds, CUevent start, CU
   const Event* b = a == nullptr ? nullptr : find_event(entry, end, error);
   if (b == nullptr) return error;
   if (milliseconds == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  if (a->captured != nullptr || b->captured != nullptr) return CUDA_ERROR_CAPTURED_EVENT;
   if (a->mark == nullptr || b->mark == nullptr || ((a->flags | b->flags) & CU_EVENT_DISABLE_TIMING) != 0 || a->context != b->context)
     return CUDA_ERROR_INVALID_HANDLE;
   if (!a->mark->ended() || !b->mark->ended()) return CUDA_ERROR_NOT_READY;

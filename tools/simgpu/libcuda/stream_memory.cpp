@@ -1,6 +1,8 @@
 // Memory operations in a stream: write a value, wait for a value, several at once.
 #include "tools/simgpu/libcuda/stream_memory.h"
 
+#include "tools/simgpu/libcuda/capture.h"
+
 using namespace tessera::simgpu;
 
 namespace {
@@ -76,6 +78,7 @@ SIM_EXPORT CUresult cuStreamBatchMemOp_v2(CUstream handle, unsigned int count, C
   std::vector<Work> works;
   if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult bad = value_works_of(operations, count, works); bad != CUDA_SUCCESS) return bad;
+  if (s->capturing != nullptr) return capture(*s, BatchNode{{operations, operations + count}, std::move(works)});
   for (Work& work : works) {
     if (const CUresult bad = enqueue(*s, std::move(work)); bad != CUDA_SUCCESS) return bad;
   }

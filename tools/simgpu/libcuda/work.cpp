@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "tools/simgpu/libcuda/capture.h"
 #include "tools/simgpu/libcuda/observe.h"
 
 namespace tessera::simgpu {
@@ -158,6 +159,8 @@ void order_behind(Stream& stream, const OperationPtr& operation) {
 }
 
 CUresult enqueue(Stream& stream, Work work, bool blocking, OperationPtr* submitted) {
+  if (const CUresult bad = blocking ? may_wait_for(stream) : may_use(stream); bad != CUDA_SUCCESS) return bad;
+  if (stream.capturing != nullptr) return capture(stream, work);
   const CopyWork* copy = std::get_if<CopyWork>(&work);
   const CopyWork copied = copy == nullptr ? CopyWork{} : *copy;
   Context& context = *stream.context;
