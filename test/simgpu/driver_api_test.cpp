@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <map>
+#include <regex>
 #include <set>
 #include <string>
 #include <vector>
@@ -148,4 +149,24 @@ TEST_CASE("TESSERA_SIM names the GPUs in order, CUDA_VISIBLE_DEVICES chooses amo
   for (const char* nothing : {"", "-1", "x", "9,0", "0,0", "MIG-1"}) CHECK(visible(nothing) == no_device);
   CHECK(devices_with({{"TESSERA_SIM", "a101"}}) == no_device);
   CHECK(devices_with({{"TESSERA_SIM", "a100,"}}) == no_device);
+}
+
+TEST_CASE("every error of the toolkit's headers has its name and a text") {
+  std::ifstream header(std::string(TESSERA_CUDA_HOME) + "/include/cuda.h");
+  const std::regex row(R"(^\s*(CUDA_SUCCESS|CUDA_ERROR_\w+)\s*=\s*(\d+).*)");
+  std::string line;
+  unsigned rows = 0;
+  while (std::getline(header, line)) {
+    std::smatch found;
+    if (!std::regex_match(line, found, row)) continue;
+    INFO(line);
+    const auto code = static_cast<CUresult>(std::stoi(found[2]));
+    const char *name = nullptr, *text = nullptr;
+    REQUIRE(cuGetErrorName(code, &name) == CUDA_SUCCESS);
+    REQUIRE(cuGetErrorString(code, &text) == CUDA_SUCCESS);
+    CHECK(found[1] == name);
+    CHECK(std::string(text).size() > 4);
+    ++rows;
+  }
+  CHECK(rows > 90);
 }

@@ -138,7 +138,7 @@ Launch::Launch(const ExecKernel& kernel, const LaunchConfig& config) : state_(st
   shared.kernel = &kernel;
   shared.program = *kernel.program();
   shared.config = &state_->config;
-  shared.memory = kernel.module().device().memory->snapshot();
+  shared.memory = config.memory != nullptr ? config.memory : kernel.module().device().memory->snapshot();
   shared.block_count = volume(config.grid);
   if (config.cooperative) lend_workspace(shared);
 }

@@ -29,9 +29,10 @@ struct LaunchConfig {
   std::uint32_t dynamic_shared = 0;
   std::span<const std::byte> params;  // laid out as KernelAttributes::params says; at least param_bytes
   bool cooperative = false;
-  unsigned threads = 0;         // worker threads; 0 = TESSERA_SIM_THREADS, and where that is 0, the cores that we may use
-  Touched* touched = nullptr;   // where given, every byte of global memory that it touches is recorded, on one thread
-  bool capture_output = false;  // printf text goes to LaunchOutcome::output instead of stdout
+  std::shared_ptr<const AllocationTable> memory;  // what it may touch; null = what its device has
+  unsigned threads = 0;                           // worker threads; 0 = TESSERA_SIM_THREADS, and where that is 0, the cores that we may use
+  Touched* touched = nullptr;                     // where given, every byte of global memory that it touches is recorded, on one thread
+  bool capture_output = false;                    // printf text goes to LaunchOutcome::output instead of stdout
 };
 
 struct LaunchOutcome {

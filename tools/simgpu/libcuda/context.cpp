@@ -52,6 +52,7 @@ void destroy_context(Context* context) {
     if (m->library != nullptr) m->library->instances.erase(context);
     w.modules.erase(m);
   }
+  for (const auto& [other, owned] : w.contexts) other->peers.erase(context);
   w.contexts.erase(context);
 }
 
@@ -312,17 +313,4 @@ SIM_EXPORT CUresult cuCtxResetPersistingL2Cache() SIM_NOEXCEPT {
   const Entry entry;
   Context* c = nullptr;
   return pick(entry, nullptr, c);
-}
-SIM_EXPORT CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags) SIM_NOEXCEPT {
-  const Entry entry;
-  Context* c = nullptr;
-  if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
-  if (flags != 0) return CUDA_ERROR_INVALID_VALUE;
-  return world().contexts.find(peer) == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_PEER_ACCESS_UNSUPPORTED;
-}
-SIM_EXPORT CUresult cuCtxDisablePeerAccess(CUcontext peer) SIM_NOEXCEPT {
-  const Entry entry;
-  Context* c = nullptr;
-  if (const CUresult error = pick(entry, nullptr, c); error != CUDA_SUCCESS) return error;
-  return world().contexts.find(peer) == nullptr ? CUDA_ERROR_INVALID_CONTEXT : CUDA_ERROR_PEER_ACCESS_NOT_ENABLED;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "tools/simgpu/libcuda/observe.h"
+#include "tools/simgpu/libcuda/peer.h"
 
 namespace tessera::simgpu {
 namespace {
@@ -75,6 +76,7 @@ void describe(const CopyWork& c, Context& /*context*/, Operation& o) {
   set_engines(c, o);
   o.work = [c](Operation& self, Random*) {
     move_bytes(c);
+    spoil(c);
     count(c);
     self.duration = time_of(c, earliest_begin(self));
     if (recording()) self.touched = touched_by(c);

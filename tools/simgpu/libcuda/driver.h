@@ -106,7 +106,7 @@ struct Context {
   std::vector<OperationPtr> of_destroyed_streams;  // their last ones
   std::array<std::size_t, CU_LIMIT_MAX> limits{};
   CUfunc_cache cache = CU_FUNC_CACHE_PREFER_NONE;
-  std::unordered_set<Context*> peers;
+  std::unordered_set<Context*> peers;  // whose memory its kernels may touch
 };
 
 enum class HostKind : std::uint8_t { pinned, registered, managed };
@@ -140,6 +140,9 @@ class Registry {
   std::map<T*, std::unique_ptr<T>> objects_;
 };
 
+// What TESSERA_SIM_PEERS says.
+enum class PeerMode : std::uint8_t { none, all, lying };
+
 struct CopyTotal {
   std::uint64_t bytes = 0, count = 0;
 };
@@ -151,6 +154,7 @@ struct World {
   Clock clock;
   Scheduler scheduler{lock, clock};
   Faults faults;
+  PeerMode peers = PeerMode::none;
   Registry<Context> contexts;
   Registry<Stream> streams;
   Registry<Event> events;

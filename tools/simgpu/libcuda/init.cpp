@@ -9,6 +9,7 @@
 #include "profiles/base/log.h"
 #include "profiles/base/settings.h"
 #include "tools/simgpu/libcuda/observe.h"
+#include "tools/simgpu/libcuda/peer.h"
 
 namespace tessera::simgpu {
 namespace {
@@ -81,6 +82,12 @@ CUresult make_devices(World& w) {
     return CUDA_ERROR_NO_DEVICE;
   }
   w.scheduler.set_order(*order);
+  const auto peers = peer_mode_of(settings.sim_peers);
+  if (!peers) {
+    log::notice(peers.error().message());
+    return CUDA_ERROR_NO_DEVICE;
+  }
+  w.peers = *peers;
   if (!observe(w, settings)) return CUDA_ERROR_NO_DEVICE;
   if (!settings.sim_faults.empty()) {
     auto faults = Faults::load(settings.sim_faults);
@@ -322,24 +329,6 @@ SIM_EXPORT CUresult cuDeviceGetByPCIBusId(CUdevice* device, const char* text) SI
     }
   }
   return CUDA_ERROR_INVALID_DEVICE;
-}
-
-SIM_EXPORT CUresult cuDeviceCanAccessPeer(int* can, CUdevice device, CUdevice peer) SIM_NOEXCEPT {
-  const Entry entry;
-  if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
-  if (device_at(device) == nullptr || device_at(peer) == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  if (can == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *can = 0;
-  return CUDA_SUCCESS;
-}
-
-SIM_EXPORT CUresult cuDeviceGetP2PAttribute(int* value, CUdevice_P2PAttribute attribute, CUdevice device, CUdevice peer) SIM_NOEXCEPT {
-  const Entry entry;
-  if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
-  if (device_at(device) == nullptr || device_at(peer) == nullptr || device == peer) return CUDA_ERROR_INVALID_DEVICE;
-  if (value == nullptr || attribute < CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK) return CUDA_ERROR_INVALID_VALUE;
-  *value = 0;
-  return CUDA_SUCCESS;
 }
 
 SIM_EXPORT CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_format format, unsigned channels,

@@ -6,6 +6,7 @@
 #include "profiles/base/log.h"
 #include "tools/simgpu/libcuda/function.h"
 #include "tools/simgpu/libcuda/observe.h"
+#include "tools/simgpu/libcuda/peer.h"
 
 using namespace tessera;
 using namespace tessera::simgpu;
@@ -151,6 +152,7 @@ class KernelRun {
   Step step(Operation& operation, Random* random) {
     if (launch_ == nullptr) {
       LaunchConfig config = config_of(work_);
+      config.memory = visible_memory(context_);
       if (recording()) config.touched = &touched_;
       launch_ = std::make_unique<Launch>(*work_.function->kernel, config);
     }

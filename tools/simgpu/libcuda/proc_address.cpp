@@ -57,44 +57,13 @@ struct ErrorRow {
   const char* name;
   const char* text;
 };
-#define SIM_ERROR(name, text) \
-  { name, #name, text }
 constexpr ErrorRow errors[] = {
-    SIM_ERROR(CUDA_SUCCESS, "no error"),
-    SIM_ERROR(CUDA_ERROR_INVALID_VALUE, "invalid argument"),
-    SIM_ERROR(CUDA_ERROR_OUT_OF_MEMORY, "out of memory"),
-    SIM_ERROR(CUDA_ERROR_NOT_INITIALIZED, "initialization error"),
-    SIM_ERROR(CUDA_ERROR_DEINITIALIZED, "driver shutting down"),
-    SIM_ERROR(CUDA_ERROR_NO_DEVICE, "no CUDA-capable device is detected"),
-    SIM_ERROR(CUDA_ERROR_INVALID_DEVICE, "invalid device ordinal"),
-    SIM_ERROR(CUDA_ERROR_INVALID_IMAGE, "device kernel image is invalid"),
-    SIM_ERROR(CUDA_ERROR_INVALID_CONTEXT, "invalid device context"),
-    SIM_ERROR(CUDA_ERROR_NO_BINARY_FOR_GPU, "no kernel image is available for execution on the device"),
-    SIM_ERROR(CUDA_ERROR_INVALID_PTX, "a PTX JIT compilation failed"),
-    SIM_ERROR(CUDA_ERROR_UNSUPPORTED_PTX_VERSION, "the provided PTX was compiled with an unsupported toolchain"),
-    SIM_ERROR(CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY, "the requested execution affinity is not supported"),
-    SIM_ERROR(CUDA_ERROR_FILE_NOT_FOUND, "file not found"),
-    SIM_ERROR(CUDA_ERROR_INVALID_HANDLE, "invalid resource handle"),
-    SIM_ERROR(CUDA_ERROR_NOT_FOUND, "named symbol not found"),
-    SIM_ERROR(CUDA_ERROR_NOT_READY, "device not ready"),
-    SIM_ERROR(CUDA_ERROR_ILLEGAL_ADDRESS, "an illegal memory access was encountered"),
-    SIM_ERROR(CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "too many resources requested for launch"),
-    SIM_ERROR(CUDA_ERROR_LAUNCH_TIMEOUT, "the launch timed out and was terminated"),
-    SIM_ERROR(CUDA_ERROR_PEER_ACCESS_UNSUPPORTED, "peer access is not supported between these two devices"),
-    SIM_ERROR(CUDA_ERROR_PEER_ACCESS_NOT_ENABLED, "peer access has not been enabled"),
-    SIM_ERROR(CUDA_ERROR_CONTEXT_IS_DESTROYED, "context is destroyed"),
-    SIM_ERROR(CUDA_ERROR_ASSERT, "device-side assert triggered"),
-    SIM_ERROR(CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED, "part or all of the requested memory range is already mapped"),
-    SIM_ERROR(CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED, "pointer does not correspond to a registered memory region"),
-    SIM_ERROR(CUDA_ERROR_HARDWARE_STACK_ERROR, "hardware stack error"),
-    SIM_ERROR(CUDA_ERROR_ILLEGAL_INSTRUCTION, "an illegal instruction was encountered"),
-    SIM_ERROR(CUDA_ERROR_MISALIGNED_ADDRESS, "misaligned address"),
-    SIM_ERROR(CUDA_ERROR_LAUNCH_FAILED, "unspecified launch failure"),
-    SIM_ERROR(CUDA_ERROR_NOT_PERMITTED, "operation not permitted"),
-    SIM_ERROR(CUDA_ERROR_NOT_SUPPORTED, "operation not supported"),
-    SIM_ERROR(CUDA_ERROR_UNKNOWN, "unknown error"),
+#define DRIVER_ERROR(name, text) {name, #name, text},
+#define RUNTIME_ERROR(name, text)
+#include "tools/simgpu/errors.def"
+#undef DRIVER_ERROR
+#undef RUNTIME_ERROR
 };
-#undef SIM_ERROR
 
 const ErrorRow* row_of(CUresult code) {
   for (const ErrorRow& row : errors) {
