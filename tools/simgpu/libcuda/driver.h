@@ -36,6 +36,7 @@ namespace tessera::simgpu {
 struct CapturePoint;
 struct Context;
 struct Library;
+struct Pool;
 
 struct Stream {
   Context* context = nullptr;
@@ -90,6 +91,7 @@ struct SimDevice {
   DeviceClock clock;
   CUuuid uuid{};
   Context* primary = nullptr;
+  Pool* pool = nullptr;  // that allocations in streams come from; null = the device's default one
   unsigned primary_count = 0;
   unsigned primary_flags = 0;
   std::uint64_t kernels = 0;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "tools/simgpu/libcuda/observe.h"
 #include "tools/simgpu/machine/conditions.h"
 
 namespace tessera::simgpu {
@@ -15,11 +14,6 @@ GraphCatalogue& graph_catalogue() {
 Graph* GraphCatalogue::find_graph(CUgraph handle) const { return graphs.count(handle) == 0 ? nullptr : reinterpret_cast<Graph*>(handle); }
 GraphNode* GraphCatalogue::find_node(CUgraphNode handle) const {
   return nodes.count(handle) == 0 ? nullptr : reinterpret_cast<GraphNode*>(handle);
-}
-
-GraphMemory::~GraphMemory() {
-  graph_catalogue().memory.erase(address);
-  if (device != nullptr) (void)device->device->memory->free(address).ok();
 }
 
 GraphNode::GraphNode() { graph_catalogue().nodes.insert(this); }
@@ -169,25 +163,6 @@ CUresult read_dependencies(const Graph& graph, const CUgraphNode* handles, std::
     nodes.push_back(node);
   }
   return CUDA_SUCCESS;
-}
-
-CUresult make_graph_memory(SimDevice& device, std::size_t bytes, GraphMemoryPtr& memory) {
-  if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const auto code = world().faults.next(FaultSource::allocation, device.ordinal)) return static_cast<CUresult>(*code);
-  const auto address = device.device->memory->allocate(bytes, allocation_alignment, "graph memory");
-  if (!address) return CUDA_ERROR_OUT_OF_MEMORY;
-  forget_races(*address, *address + bytes);
-  memory = std::make_shared<GraphMemory>();
-  memory->device = &device;
-  memory->address = *address;
-  memory->size = bytes;
-  graph_catalogue().memory[*address] = memory.get();
-  return CUDA_SUCCESS;
-}
-
-GraphMemoryPtr graph_memory_at(std::uint64_t address) {
-  const auto found = graph_catalogue().memory.find(address);
-  return found == graph_catalogue().memory.end() ? nullptr : found->second->shared_from_this();
 }
 
 }  // namespace tessera::simgpu

@@ -27,6 +27,8 @@ struct GraphMemory : std::enable_shared_from_this<GraphMemory> {
   SimDevice* device = nullptr;
   std::uint64_t address = 0, size = 0;
   bool live = false;
+  // To live, or not; false when it was so already.
+  bool set_live(bool now);
   GraphMemory() = default;
   GraphMemory(const GraphMemory&) = delete;
   GraphMemory& operator=(const GraphMemory&) = delete;

@@ -136,11 +136,11 @@ class Submission {
     return made;
   }
   Operations node_(const AllocNode& c, const GraphNode& node, const Operations& after) {
-    c.memory->live = true;
+    c.memory->set_live(true);
     return give_(poison(c.memory, "graph allocation", *node.context), after);
   }
   Operations node_(const FreeNode& c, const GraphNode& node, const Operations& after) {
-    c.memory->live = false;
+    c.memory->set_live(false);
     return give_(poison(c.memory, "graph free", *node.context), after);
   }
   Operations node_(const ConditionalNode& c, const GraphNode& node, const Operations& after) {

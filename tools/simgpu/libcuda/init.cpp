@@ -340,21 +340,3 @@ SIM_EXPORT CUresult cuDeviceGetTexture1DLinearMaxWidth(size_t* width, CUarray_fo
   *width = std::size_t{1} << 28;
   return CUDA_SUCCESS;
 }
-
-// Pools: each device has its default one, a handle without settings.
-SIM_EXPORT CUresult cuDeviceGetDefaultMemPool(CUmemoryPool* pool, CUdevice device) SIM_NOEXCEPT {
-  const Entry entry;
-  if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
-  SimDevice* d = device_at(device);
-  if (d == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  if (pool == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  *pool = reinterpret_cast<CUmemoryPool>(d);
-  return CUDA_SUCCESS;
-}
-SIM_EXPORT CUresult cuDeviceGetMemPool(CUmemoryPool* pool, CUdevice device) SIM_NOEXCEPT { return cuDeviceGetDefaultMemPool(pool, device); }
-SIM_EXPORT CUresult cuDeviceSetMemPool(CUdevice device, CUmemoryPool pool) SIM_NOEXCEPT {
-  const Entry entry;
-  SimDevice* d = device_at(device);
-  if (d == nullptr) return CUDA_ERROR_INVALID_DEVICE;
-  return pool == reinterpret_cast<CUmemoryPool>(d) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
-}

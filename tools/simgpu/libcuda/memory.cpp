@@ -1,4 +1,4 @@
-// Allocation: device, pitched, pinned host, registered host, managed, stream-ordered; and what a pointer is.
+// Allocation: device, pitched, pinned host, registered host, managed.
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -7,40 +7,13 @@
 
 #include "tools/simgpu/libcuda/capture.h"
 #include "tools/simgpu/libcuda/observe.h"
+#include "tools/simgpu/libcuda/pool.h"
 
 using namespace tessera::simgpu;
 
 namespace {
 
 constexpr std::size_t pitch_alignment = 512;
-
-CUresult allocate(Context& c, std::size_t bytes, CUdeviceptr* result) {
-  if (result == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const auto code = world().faults.next(FaultSource::allocation, c.device->ordinal)) return static_cast<CUresult>(*code);
-  DeviceMemory& memory = *c.device->device->memory;
-  auto address = memory.allocate(bytes);
-  if (!address && !world().freeing.empty()) {
-    world().scheduler.finish_all();
-    address = memory.allocate(bytes);
-  }
-  if (!address) return CUDA_ERROR_OUT_OF_MEMORY;
-  forget_races(*address, *address + bytes);
-  *result = *address;
-  return CUDA_SUCCESS;
-}
-
-CUresult capture_allocation(Stream& stream, std::size_t bytes, CUdeviceptr* result) {
-  if (result == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  SimDevice& device = *stream.context->device;
-  AllocNode node;
-  if (const CUresult bad = make_graph_memory(device, bytes, node.memory); bad != CUDA_SUCCESS) return bad;
-  node.params.poolProps.allocType = CU_MEM_ALLOCATION_TYPE_PINNED;
-  node.params.poolProps.location = {CU_MEM_LOCATION_TYPE_DEVICE, {device.ordinal}};
-  node.params.bytesize = bytes;
-  node.params.dptr = node.memory->address;
-  *result = node.memory->address;
-  return capture(stream, std::move(node));
-}
 
 // Host memory that kernels of every device may touch.
 CUresult share(std::uint64_t base, std::size_t bytes, HostKind kind, unsigned flags, Context& c) {
@@ -103,14 +76,30 @@ CUresult release(CUdeviceptr pointer) {
   w.scheduler.finish_all();
   w.clock.wait_until(w.clock.makespan());
   if (const GraphMemoryPtr memory = graph_memory_at(pointer)) {
-    if (!std::exchange(memory->live, false)) return CUDA_ERROR_INVALID_VALUE;
+    if (!memory->set_live(false)) return CUDA_ERROR_INVALID_VALUE;
     std::memset(reinterpret_cast<void*>(pointer), poison_byte, memory->size);
     return CUDA_SUCCESS;
   }
+  leave_pool(pointer);
   return d->device->memory->free(pointer).ok() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
+
+CUresult tessera::simgpu::allocate(SimDevice& device, std::size_t bytes, CUdeviceptr* result) {
+  if (result == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  if (const auto code = world().faults.next(FaultSource::allocation, device.ordinal)) return static_cast<CUresult>(*code);
+  DeviceMemory& memory = *device.device->memory;
+  auto address = memory.allocate(bytes);
+  if (!address && !world().freeing.empty()) {
+    world().scheduler.finish_all();
+    address = memory.allocate(bytes);
+  }
+  if (!address) return CUDA_ERROR_OUT_OF_MEMORY;
+  forget_races(*address, *address + bytes);
+  *result = *address;
+  return CUDA_SUCCESS;
+}
 
 SIM_EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) SIM_NOEXCEPT {
   const Entry entry;
@@ -118,7 +107,8 @@ SIM_EXPORT CUresult cuMemGetInfo_v2(size_t* free, size_t* total) SIM_NOEXCEPT {
   const Context* c = entry.context(error);
   if (c == nullptr) return error;
   const DeviceMemory& memory = *c->device->device->memory;
-  if (free != nullptr) *free = memory.capacity() - memory.used();
+  const std::uint64_t left = memory.capacity() - memory.used();
+  if (free != nullptr) *free = left - std::min(left, kept_by_pools(*c->device));
   if (total != nullptr) *total = memory.capacity();
   return CUDA_SUCCESS;
 }
@@ -129,7 +119,7 @@ SIM_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) SIM_NOEXCE
   Context* c = entry.context(error);
   if (c == nullptr) return error;
   const CUresult bad = may_call_unsafely();
-  return bad != CUDA_SUCCESS ? bad : allocate(*c, bytes, pointer);
+  return bad != CUDA_SUCCESS ? bad : allocate(*c->device, bytes, pointer);
 }
 
 SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height,
@@ -141,7 +131,7 @@ SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size
   if (pitch == nullptr || width == 0 || height == 0 || (element != 4 && element != 8 && element != 16)) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult bad = may_call_unsafely(); bad != CUDA_SUCCESS) return bad;
   const std::size_t row = (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
-  const CUresult result = allocate(*c, row * height, pointer);
+  const CUresult result = allocate(*c->device, row * height, pointer);
   if (result == CUDA_SUCCESS) *pitch = row;
   return result;
 }
@@ -152,38 +142,6 @@ SIM_EXPORT CUresult cuMemFree_v2(CUdeviceptr pointer) SIM_NOEXCEPT {
   if (entry.context(error) == nullptr) return error;
   const CUresult bad = may_call_unsafely();
   return bad != CUDA_SUCCESS ? bad : release(pointer);
-}
-
-SIM_EXPORT CUresult cuMemAllocAsync(CUdeviceptr* pointer, size_t bytes, CUstream stream) SIM_NOEXCEPT {
-  const Entry entry;
-  CUresult error;
-  Context* c = entry.context(error);
-  if (c == nullptr) return error;
-  Stream* s = stream_of(stream, *c);
-  if (s == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (const CUresult bad = may_use(*s); bad != CUDA_SUCCESS) return bad;
-  return s->capturing == nullptr ? allocate(*c, bytes, pointer) : capture_allocation(*s, bytes, pointer);
-}
-
-SIM_EXPORT CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream) SIM_NOEXCEPT {
-  const Entry entry;
-  CUresult error;
-  Context* c = entry.context(error);
-  if (c == nullptr) return error;
-  Stream* s = stream_of(stream, *c);
-  if (s == nullptr) return CUDA_ERROR_INVALID_HANDLE;
-  if (const CUresult bad = may_use(*s); bad != CUDA_SUCCESS) return bad;
-  if (s->capturing != nullptr) return capture(*s, Work{FreeWork{nullptr, pointer}});
-  World& w = world();
-  SimDevice* d = w.device_of(pointer);
-  if (const GraphMemoryPtr memory = graph_memory_at(pointer)) {
-    if (!std::exchange(memory->live, false)) return CUDA_ERROR_INVALID_VALUE;
-    return enqueue(*s, FillWork{d, pointer, memory->size, poison_byte, 1, memory->size});
-  }
-  const auto found = d == nullptr ? std::nullopt : d->device->memory->find(pointer);
-  if (!found || found->base != pointer || found->kind != AllocationKind::device || !w.freeing.insert(pointer).second)
-    return CUDA_ERROR_INVALID_VALUE;
-  return enqueue(*s, FreeWork{d, pointer});
 }
 
 SIM_EXPORT CUresult cuMemGetAddressRange_v2(CUdeviceptr* base, size_t* size, CUdeviceptr pointer) SIM_NOEXCEPT {
@@ -270,110 +228,4 @@ SIM_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsign
   const CUresult result = pointer == nullptr ? CUDA_ERROR_INVALID_VALUE : map_host(*c, bytes, HostKind::managed, flags, &memory);
   if (result == CUDA_SUCCESS) *pointer = reinterpret_cast<CUdeviceptr>(memory);
   return result;
-}
-
-namespace {
-
-// What the driver knows of a pointer.
-struct PointerInfo {
-  SimDevice* device = nullptr;           // device memory
-  const HostAllocation* host = nullptr;  // pinned, registered, managed
-  std::uint64_t base = 0, size = 0, id = 0;
-};
-PointerInfo info_of(CUdeviceptr pointer) {
-  PointerInfo info;
-  World& w = world();
-  if (SimDevice* d = w.device_of(pointer)) {
-    if (const auto found = d->device->memory->find(pointer)) info = {d, nullptr, found->base, found->size, found->id};
-  } else if (const HostAllocation* h = w.host_allocation_of(pointer)) {
-    info = {h->context->device, h, h->base, h->size, h->base};
-  }
-  return info;
-}
-
-template <typename T>
-CUresult give(void* data, T value) {
-  *static_cast<T*>(data) = value;
-  return CUDA_SUCCESS;
-}
-
-CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) {
-  const PointerInfo info = info_of(pointer);
-  if (info.size == 0) return CUDA_ERROR_INVALID_VALUE;
-  const bool on_device = info.host == nullptr, managed = !on_device && info.host->kind == HostKind::managed;
-  switch (attribute) {
-    case CU_POINTER_ATTRIBUTE_CONTEXT: {
-      Context* owner = on_device ? info.device->primary : info.host->context;
-      if (owner == nullptr && !context_stack().empty()) owner = context_stack().back();
-      return give(data, reinterpret_cast<CUcontext>(owner));
-    }
-    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      return give<unsigned>(data, on_device || managed ? CU_MEMORYTYPE_DEVICE : CU_MEMORYTYPE_HOST);
-    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-      return give<CUdeviceptr>(data, pointer);
-    case CU_POINTER_ATTRIBUTE_HOST_POINTER:
-      if (on_device) return CUDA_ERROR_INVALID_VALUE;
-      return give(data, reinterpret_cast<void*>(pointer));
-    case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      return give<int>(data, 0);
-    case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-      return give<unsigned long long>(data, info.id);
-    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      return give<int>(data, managed ? 1 : 0);
-    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-      return give<int>(data, info.device->ordinal);
-    case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-      return give<int>(data, 0);
-    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-      return give(data, reinterpret_cast<void*>(info.base));
-    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-      return give<size_t>(data, info.size);
-    case CU_POINTER_ATTRIBUTE_MAPPED:
-      return give<int>(data, 1);
-    case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-      return give<std::uint64_t>(data, 0);
-    case CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE:
-      return give<CUmemoryPool>(data, nullptr);
-    case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-      return give<unsigned>(data, CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE);
-    default:
-      return CUDA_ERROR_NOT_SUPPORTED;
-  }
-}
-
-}  // namespace
-
-SIM_EXPORT CUresult cuPointerGetAttribute(void* data, CUpointer_attribute attribute, CUdeviceptr pointer) SIM_NOEXCEPT {
-  const Entry entry;
-  if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
-  return data == nullptr ? CUDA_ERROR_INVALID_VALUE : attribute_of(data, attribute, pointer);
-}
-
-// For a pointer that isn't the driver's, every value is zero and the call succeeds.
-SIM_EXPORT CUresult cuPointerGetAttributes(unsigned int count, CUpointer_attribute* attributes, void** data,
-                                           CUdeviceptr pointer) SIM_NOEXCEPT {
-  const Entry entry;
-  if (entry.initialized() != CUDA_SUCCESS) return entry.initialized();
-  if (attributes == nullptr || data == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const bool known = info_of(pointer).size != 0;
-  for (unsigned i = 0; i < count; ++i) {
-    if (data[i] == nullptr) return CUDA_ERROR_INVALID_VALUE;
-    if (known && attribute_of(data[i], attributes[i], pointer) == CUDA_SUCCESS) continue;
-    switch (attributes[i]) {
-      case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-      case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-      case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
-      case CU_POINTER_ATTRIBUTE_MAPPED:
-      case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
-        *static_cast<int*>(data[i]) = 0;
-        break;
-      case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-        *static_cast<int*>(data[i]) = -2;
-        break;
-      default:
-        *static_cast<void**>(data[i]) = nullptr;
-        break;
-    }
-  }
-  return CUDA_SUCCESS;
 }

@@ -162,3 +162,6 @@ SIM_EXPORT CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(CUstream a0, CUgra
                                                               unsigned int a4) SIM_NOEXCEPT {
   return cuStreamUpdateCaptureDependencies_v2(per_thread(a0), a1, a2, a3, a4);
 }
+SIM_EXPORT CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* a0, size_t a1, CUmemoryPool a2, CUstream a3) SIM_NOEXCEPT {
+  return cuMemAllocFromPoolAsync(a0, a1, a2, per_thread(a3));
+}

@@ -6,6 +6,7 @@
 
 #include "tools/simgpu/libcuda/capture.h"
 #include "tools/simgpu/libcuda/observe.h"
+#include "tools/simgpu/libcuda/pool.h"
 
 namespace tessera::simgpu {
 namespace {
@@ -43,6 +44,7 @@ void describe(const FreeWork& work, Context& /*context*/, Operation& operation) 
   operation.name = "free";
   operation.work = [work](Operation& self, Random*) {
     world().freeing.erase(work.address);
+    leave_pool(work.address);
     if (recording()) {
       if (const auto found = work.device->device->memory->find(work.address)) self.touched = {{found->base, found->end(), touched_written}};
     }
@@ -187,6 +189,7 @@ CUresult finish_all_of(const std::vector<OperationPtr>& operations, Context& con
     w.scheduler.finish(operation);
     w.clock.wait_until(operation->span.end);
   }
+  release_from_pools();
   return w.contexts.find(&context) == nullptr ? CUDA_ERROR_CONTEXT_IS_DESTROYED : context.sticky;
 }
 
