@@ -39,7 +39,6 @@ using GraphMemoryPtr = std::shared_ptr<GraphMemory>;
 struct EmptyNode {};
 struct KernelNode {
   KernelWork work;
-  CUkernel kernel = nullptr;      // as the program named it, where it did
   std::vector<void*> pointers{};  // into work.params, for those who ask
 };
 struct CopyNode {

@@ -85,7 +85,6 @@ CUresult content_of(const CUDA_KERNEL_NODE_PARAMS& p, Context& context, Content&
   if (p.func == nullptr) {
     if (const CUresult bad = use_context(p.ctx, of); bad != CUDA_SUCCESS) return bad;
     handle = p.kern;
-    node.kernel = p.kern;
   }
   CUresult error = CUDA_SUCCESS;
   const Function* function = function_of(handle, *of, error);

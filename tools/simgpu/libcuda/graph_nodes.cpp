@@ -141,13 +141,13 @@ void describe(KernelNode& node, const GraphNode& owner, CUDA_KERNEL_NODE_PARAMS&
   node.pointers.clear();
   for (const auto& param : layout) node.pointers.push_back(node.work.params.data() + param.offset);
   p = {};
-  p.func = node.kernel == nullptr ? reinterpret_cast<CUfunction>(w.function) : nullptr;
+  p.func = w.kernel == nullptr ? reinterpret_cast<CUfunction>(w.function) : nullptr;
   p.gridDimX = w.grid[0], p.gridDimY = w.grid[1], p.gridDimZ = w.grid[2];
   p.blockDimX = w.block[0], p.blockDimY = w.block[1], p.blockDimZ = w.block[2];
   p.sharedMemBytes = w.dynamic_shared;
   p.kernelParams = node.pointers.empty() ? nullptr : node.pointers.data();
-  p.kern = node.kernel;
-  p.ctx = node.kernel == nullptr ? nullptr : reinterpret_cast<CUcontext>(owner.context);
+  p.kern = w.kernel;
+  p.ctx = w.kernel == nullptr ? nullptr : reinterpret_cast<CUcontext>(owner.context);
 }
 
 template <typename P>

@@ -98,6 +98,7 @@ CUresult tessera::simgpu::complete(KernelWork& work, CUfunction handle, Context&
   CUresult error = CUDA_SUCCESS;
   work.function = function_of(handle, context, error);
   if (work.function == nullptr) return error;
+  if (world().kernels.count(handle) != 0) work.kernel = reinterpret_cast<CUkernel>(handle);
   if (work.function->module->context != &context) return CUDA_ERROR_INVALID_HANDLE;
   if (const CUresult bad = check_shape(work); bad != CUDA_SUCCESS) return bad;
   if (const CUresult bad = gather(work.function->kernel->attributes(), params, extra, work.params); bad != CUDA_SUCCESS) return bad;

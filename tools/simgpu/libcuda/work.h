@@ -17,6 +17,7 @@ namespace tessera::simgpu {
 
 struct KernelWork {
   Function* function = nullptr;
+  CUkernel kernel = nullptr;  // as the program named it, where it did
   std::array<unsigned, 3> grid{1, 1, 1}, block{1, 1, 1}, cluster{1, 1, 1};
   unsigned dynamic_shared = 0;
   bool cooperative = false;

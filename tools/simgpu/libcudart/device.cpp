@@ -142,6 +142,20 @@ RUNTIME_EXPORT cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int pee
   if (const CUresult bad = use_driver(); bad != CUDA_SUCCESS) return finish(bad);
   return finish(driver().cuDeviceCanAccessPeer(can, device, peer));
 }
+RUNTIME_EXPORT cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags) RUNTIME_NOEXCEPT {
+  return with_context([&](const DriverTable& d) {
+    CUcontext context = nullptr;
+    const CUresult bad = d.cuDevicePrimaryCtxRetain(&context, peer);
+    return bad != CUDA_SUCCESS ? bad : d.cuCtxEnablePeerAccess(context, flags);
+  });
+}
+RUNTIME_EXPORT cudaError_t cudaDeviceDisablePeerAccess(int peer) RUNTIME_NOEXCEPT {
+  return with_context([&](const DriverTable& d) {
+    CUcontext context = nullptr;
+    const CUresult bad = d.cuDevicePrimaryCtxRetain(&context, peer);
+    return bad != CUDA_SUCCESS ? bad : d.cuCtxDisablePeerAccess(context);
+  });
+}
 RUNTIME_EXPORT cudaError_t cudaDeviceSynchronize() RUNTIME_NOEXCEPT {
   return with_context([](const DriverTable& d) {
     CUcontext current = nullptr;
@@ -195,4 +209,25 @@ RUNTIME_EXPORT cudaError_t cudaProfilerStart() RUNTIME_NOEXCEPT {
 }
 RUNTIME_EXPORT cudaError_t cudaProfilerStop() RUNTIME_NOEXCEPT {
   return with_context([](const DriverTable& d) { return d.cuProfilerStop(); });
+}
+// Nothing persists in the modelled L2.
+RUNTIME_EXPORT cudaError_t cudaCtxResetPersistingL2Cache() RUNTIME_NOEXCEPT {
+  return with_context([](const DriverTable&) { return CUDA_SUCCESS; });
+}
+// The device that has most of what is asked for: compute capability first, then memory.
+RUNTIME_EXPORT cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* wanted) RUNTIME_NOEXCEPT {
+  if (device == nullptr || wanted == nullptr) return finish(cudaErrorInvalidValue);
+  int count = 0;
+  if (const cudaError_t bad = cudaGetDeviceCount(&count); bad != cudaSuccess) return bad;
+  const auto score = [&](int ordinal) {
+    cudaDeviceProp p{};
+    if (cudaGetDeviceProperties(&p, ordinal) != cudaSuccess) return -1;
+    const bool capable = p.major > wanted->major || (p.major == wanted->major && p.minor >= wanted->minor);
+    return (capable ? 2 : 0) + (p.totalGlobalMem >= wanted->totalGlobalMem ? 1 : 0);
+  };
+  *device = 0;
+  for (int i = 1; i < count; ++i) {
+    if (score(i) > score(*device)) *device = i;
+  }
+  return cudaSuccess;
 }

@@ -26,10 +26,10 @@ DriverTable resolve() {
   if (look_up_address == nullptr) return table;
   LookUp look_up;
   std::memcpy(&look_up, &look_up_address, sizeof look_up);
-  const auto get = [&](const char* name, auto& member) {
+  const auto get = [&](const char* name, auto& member, int version) {
     void* address = nullptr;
     CUdriverProcAddressQueryResult status;
-    if (look_up(name, &address, asked_version, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS || address == nullptr) {
+    if (look_up(name, &address, version, CU_GET_PROC_ADDRESS_DEFAULT, &status) != CUDA_SUCCESS || address == nullptr) {
       log::warn("simulated runtime: the driver has no {}", name);
       return false;
     }
@@ -37,9 +37,9 @@ DriverTable resolve() {
     return true;
   };
   bool complete = true;
-#define RUNTIME_DRIVER_CALL(name) complete &= get(#name, table.name);
+#define RUNTIME_DRIVER_CALL(name) complete &= get(#name, table.name, asked_version);
+#define RUNTIME_DRIVER_CALL_13(name) complete &= get(#name, table.name, 13000);
 #include "tools/simgpu/libcudart/driver_calls.def"
-#undef RUNTIME_DRIVER_CALL
   if (complete) table.found = CUDA_SUCCESS;
   return table;
 }

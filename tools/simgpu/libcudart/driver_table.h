@@ -12,7 +12,6 @@ namespace tessera::simgpu::runtime {
 struct DriverTable {
 #define RUNTIME_DRIVER_CALL(name) decltype(&::name) name = nullptr;
 #include "tools/simgpu/libcudart/driver_calls.def"
-#undef RUNTIME_DRIVER_CALL
   // CUDA_SUCCESS, or why there is no driver.
   CUresult found = CUDA_ERROR_NOT_FOUND;
 };

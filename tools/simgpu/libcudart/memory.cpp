@@ -53,15 +53,6 @@ CUDA_MEMCPY2D rows(void* to, size_t to_pitch, const void* from, size_t from_pitc
   return c;
 }
 
-// A symbol's address `offset` bytes in, if `n` bytes fit.
-CUresult inside(const void* symbol, size_t offset, size_t n, CUdeviceptr& address) {
-  size_t size = 0;
-  if (const CUresult bad = symbol_of(symbol, address, size); bad != CUDA_SUCCESS) return bad;
-  if (offset > size || n > size - offset) return CUDA_ERROR_INVALID_VALUE;
-  address += offset;
-  return CUDA_SUCCESS;
-}
-
 }  // namespace
 
 RUNTIME_EXPORT cudaError_t cudaMalloc(void** p, size_t n) RUNTIME_NOEXCEPT {
@@ -152,25 +143,25 @@ RUNTIME_EXPORT cudaError_t cudaMemcpy2DAsync(void* to, size_t to_pitch, const vo
 RUNTIME_EXPORT cudaError_t cudaMemcpyToSymbol(const void* symbol, const void* from, size_t n, size_t offset,
                                               cudaMemcpyKind kind) RUNTIME_NOEXCEPT {
   CUdeviceptr address = 0;
-  if (const CUresult bad = inside(symbol, offset, n, address); bad != CUDA_SUCCESS) return finish(bad);
+  if (const CUresult bad = inside_symbol(symbol, offset, n, address); bad != CUDA_SUCCESS) return finish(bad);
   return finish(copy(driver(), reinterpret_cast<void*>(address), from, n, kind));
 }
 RUNTIME_EXPORT cudaError_t cudaMemcpyFromSymbol(void* to, const void* symbol, size_t n, size_t offset,
                                                 cudaMemcpyKind kind) RUNTIME_NOEXCEPT {
   CUdeviceptr address = 0;
-  if (const CUresult bad = inside(symbol, offset, n, address); bad != CUDA_SUCCESS) return finish(bad);
+  if (const CUresult bad = inside_symbol(symbol, offset, n, address); bad != CUDA_SUCCESS) return finish(bad);
   return finish(copy(driver(), to, reinterpret_cast<const void*>(address), n, kind));
 }
 RUNTIME_EXPORT cudaError_t cudaMemcpyToSymbolAsync(const void* symbol, const void* from, size_t n, size_t offset, cudaMemcpyKind kind,
                                                    cudaStream_t stream) RUNTIME_NOEXCEPT {
   CUdeviceptr address = 0;
-  if (const CUresult bad = inside(symbol, offset, n, address); bad != CUDA_SUCCESS) return finish(bad);
+  if (const CUresult bad = inside_symbol(symbol, offset, n, address); bad != CUDA_SUCCESS) return finish(bad);
   return finish(copy_async(driver(), reinterpret_cast<void*>(address), from, n, kind, stream));
 }
 RUNTIME_EXPORT cudaError_t cudaMemcpyFromSymbolAsync(void* to, const void* symbol, size_t n, size_t offset, cudaMemcpyKind kind,
                                                      cudaStream_t stream) RUNTIME_NOEXCEPT {
   CUdeviceptr address = 0;
-  if (const CUresult bad = inside(symbol, offset, n, address); bad != CUDA_SUCCESS) return finish(bad);
+  if (const CUresult bad = inside_symbol(symbol, offset, n, address); bad != CUDA_SUCCESS) return finish(bad);
   return finish(copy_async(driver(), to, reinterpret_cast<const void*>(address), n, kind, stream));
 }
 RUNTIME_EXPORT cudaError_t cudaGetSymbolAddress(void** result, const void* symbol) RUNTIME_NOEXCEPT {

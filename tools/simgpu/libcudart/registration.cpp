@@ -82,6 +82,27 @@ CUresult symbol_of(const void* host_variable, CUdeviceptr& address, std::size_t&
   return driver().cuLibraryGetGlobal(&address, &size, found->second.binary->library, found->second.name.c_str());
 }
 
+CUresult inside_symbol(const void* host_variable, std::size_t offset, std::size_t size, CUdeviceptr& address) noexcept {
+  std::size_t whole = 0;
+  if (const CUresult bad = symbol_of(host_variable, address, whole); bad != CUDA_SUCCESS) return bad;
+  if (offset > whole || size > whole - offset) return CUDA_ERROR_INVALID_VALUE;
+  address += offset;
+  return CUDA_SUCCESS;
+}
+
+void know_kernel(CUkernel kernel) noexcept {
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  r.host_functions.emplace(kernel, nullptr);
+}
+
+const void* host_function_of(CUkernel kernel) noexcept {
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  const auto found = r.host_functions.find(kernel);
+  return found == r.host_functions.end() ? nullptr : found->second;
+}
+
 }  // namespace tessera::simgpu::runtime
 
 using namespace tessera;

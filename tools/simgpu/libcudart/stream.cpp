@@ -36,6 +36,9 @@ RUNTIME_EXPORT cudaError_t cudaStreamGetPriority(cudaStream_t s, int* priority) 
 RUNTIME_EXPORT cudaError_t cudaStreamGetId(cudaStream_t s, unsigned long long* id) RUNTIME_NOEXCEPT {
   return with_context([&](const DriverTable& d) { return d.cuStreamGetId(raw(s), id); });
 }
+RUNTIME_EXPORT cudaError_t cudaStreamGetDevice(cudaStream_t s, int* device) RUNTIME_NOEXCEPT {
+  return with_context([&](const DriverTable& d) { return d.cuStreamGetDevice(raw(s), device); });
+}
 RUNTIME_EXPORT cudaError_t cudaStreamIsCapturing(cudaStream_t s, cudaStreamCaptureStatus* status) RUNTIME_NOEXCEPT {
   return with_context(
       [&](const DriverTable& d) { return d.cuStreamIsCapturing(raw(s), reinterpret_cast<CUstreamCaptureStatus*>(status)); });
