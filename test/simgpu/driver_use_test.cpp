@@ -119,6 +119,37 @@ TEST_CASE("wrong, stale and null handles give the documented code and never cras
   CHECK(cuDeviceGet(&device, -1) == CUDA_ERROR_INVALID_DEVICE);
 }
 
+TEST_CASE("what a context allocated goes with it: device, pinned, registered and managed memory") {
+  const Current outer;
+  const auto free_bytes = [] {
+    std::size_t free = 0, total = 0;
+    check(cuMemGetInfo(&free, &total));
+    return free;
+  };
+  const std::size_t before = free_bytes();
+  std::vector<char> mine(100);
+  CUdeviceptr device = 0, managed = 0, pitched = 0;
+  std::size_t pitch = 0;
+  void* pinned = nullptr;
+  {
+    const Current inner;
+    check(cuMemAlloc(&device, 1000));
+    check(cuMemAllocPitch(&pitched, &pitch, 100, 10, 4));
+    check(cuMemAllocManaged(&managed, 1000, CU_MEM_ATTACH_GLOBAL));
+    check(cuMemAllocHost(&pinned, 1000));
+    check(cuMemHostRegister(mine.data(), mine.size(), 0));
+    CUcontext owner = nullptr;
+    check(cuPointerGetAttribute(&owner, CU_POINTER_ATTRIBUTE_CONTEXT, device));
+    CHECK(owner == inner.context);
+    CHECK(free_bytes() < before);
+  }
+  CHECK(free_bytes() == before);
+  unsigned type = 0;
+  for (const CUdeviceptr p : {device, managed, pitched, reinterpret_cast<CUdeviceptr>(pinned), reinterpret_cast<CUdeviceptr>(mine.data())})
+    CHECK(cuPointerGetAttribute(&type, CU_POINTER_ATTRIBUTE_MEMORY_TYPE, p) == CUDA_ERROR_INVALID_VALUE);
+  CHECK(cuMemFree(device) == CUDA_ERROR_INVALID_VALUE);
+}
+
 TEST_CASE("copies keep to allocations, to the byte, and carry bytes between any two devices") {
   const Current first(0);
   const CUdeviceptr a = upload({1, 2, 3, 4});

@@ -430,6 +430,41 @@ TEST_CASE("graph: what a node's caller overwrites or destroys later doesn't coun
   CHECK(cuGraphLaunch(exec, m.stream) == CUDA_ERROR_INVALID_HANDLE);
 }
 
+TEST_CASE("graph: a node whose kernel or context has gone says so, whatever is done with it") {
+  for (const bool whole_context : {false, true}) {
+    GraphMachine m;
+    CUcontext other = nullptr;
+    ok(cuCtxCreate(&other, nullptr, 0, 0));
+    CUmodule module = nullptr;
+    CUfunction mix = nullptr;
+    ok(cuModuleLoadData(&module, graph_ptx));
+    ok(cuModuleGetFunction(&mix, module, "mix"));
+    CUdeviceptr p = 0;
+    void* params[] = {&p, &p};
+    CUDA_KERNEL_NODE_PARAMS kernel = m.mix_params(params);
+    kernel.func = mix;
+    const CUgraph graph = GraphMachine::graph();
+    CUgraphNode node = nullptr;
+    ok(cuGraphAddKernelNode(&node, graph, nullptr, 0, &kernel));
+    const CUgraphExec exec = GraphMachine::instantiate(graph);
+    if (whole_context)
+      ok(cuCtxDestroy(other));
+    else
+      ok(cuModuleUnload(module));
+    ok(cuCtxSetCurrent(m.context));
+    const CUresult gone = whole_context ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_ERROR_INVALID_HANDLE;
+    CHECK(cuGraphKernelNodeGetParams(node, &kernel) == gone);
+    CHECK(cuGraphKernelNodeCopyAttributes(node, node) == gone);
+    CHECK(cuGraphLaunch(exec, m.stream) == gone);
+    CUgraphExecUpdateResultInfo info{};
+    CHECK(cuGraphExecUpdate(exec, graph, &info) == CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    ok(cuGraphExecDestroy(exec));
+    ok(cuGraphDestroy(graph));
+    if (!whole_context) ok(cuCtxDestroy(other));
+    ok(cuCtxSetCurrent(m.context));
+  }
+}
+
 TEST_CASE("graph: user objects are destroyed with their last reference") {
   const GraphMachine m;
   static int destroyed;

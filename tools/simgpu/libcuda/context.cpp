@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "tools/simgpu/libcuda/capture.h"
+#include "tools/simgpu/libcuda/pool.h"
 #include "tools/simgpu/libcuda/work.h"
 
 namespace tessera::simgpu {
@@ -52,6 +53,7 @@ void destroy_context(Context* context) {
     if (m->library != nullptr) m->library->instances.erase(context);
     w.modules.erase(m);
   }
+  free_memory_of(*context);
   for (const auto& [other, owned] : w.contexts) other->peers.erase(context);
   w.contexts.erase(context);
 }

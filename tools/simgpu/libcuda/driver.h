@@ -164,6 +164,7 @@ struct World {
   Registry<Library> libraries;
   std::unordered_set<const void*> functions, kernels;
   std::map<std::uint64_t, HostAllocation> host_allocations;
+  std::map<std::uint64_t, Context*> owners;   // of device memory that goes with its context, by address
   std::unordered_set<std::uint64_t> freeing;  // given to cuMemFreeAsync, not yet free
   std::uint64_t next_id = 1;
   std::uint64_t launches = 0;

@@ -85,6 +85,16 @@ std::unique_ptr<Graph> owned_copy(const Graph& graph, Graph* parent) {
 
 CUgraphNodeType type_of(const Content& content) { return std::visit(TypeOf{}, content); }
 
+CUresult usable(const GraphNode& node) {
+  if (world().contexts.find(node.context) == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
+  const auto* kernel = std::get_if<KernelNode>(&node.content);
+  if (kernel == nullptr) return CUDA_SUCCESS;
+  const KernelWork& work = kernel->work;
+  // A new function may have an old one's address.
+  const bool there = world().functions.count(work.function) != 0 && work.params.size() >= work.function->kernel->attributes().param_bytes;
+  return there ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 GraphNode* add_node(Graph& graph, Context* context, Content content, const std::vector<GraphNode*>& after, const CUgraphEdgeData* data) {
   graph.nodes.push_back(std::make_unique<GraphNode>());
   GraphNode& node = *graph.nodes.back();

@@ -134,6 +134,9 @@ GraphCatalogue& graph_catalogue();
 // An executable graph's copy of the node, children included; null when it has none.
 [[nodiscard]] GraphNode* node_in(const GraphExec* exec, CUgraphNode original);
 
+// CUDA_SUCCESS while the context, and the kernel if it is one, are still there; else the code of who uses the node.
+[[nodiscard]] CUresult usable(const GraphNode& node);
+
 // Adds a node. `data` may be null.
 GraphNode* add_node(Graph& graph, Context* context, Content content, const std::vector<GraphNode*>& after,
                     const CUgraphEdgeData* data = nullptr);

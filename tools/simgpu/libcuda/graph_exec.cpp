@@ -44,6 +44,7 @@ Mismatch compare(const Graph& old_graph, const Graph& new_graph) {
   for (const auto& node : new_graph.nodes) match[node.get()] = (old_node++)->get();
   for (const auto& node : new_graph.nodes) {
     const GraphNode& old = *match[node.get()];
+    if (usable(*node) != CUDA_SUCCESS || usable(old) != CUDA_SUCCESS) return {CU_GRAPH_EXEC_UPDATE_ERROR, node.get()};
     if (old.after.size() != node->after.size()) return {CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED, node.get()};
     for (const auto& edge : node->after) {
       const GraphNode* before = match[edge.first];

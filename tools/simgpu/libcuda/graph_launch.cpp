@@ -21,9 +21,7 @@ CUresult check(const Graph& graph, bool free_first) {
         if (const CUresult bad = check(*body, free_first); bad != CUDA_SUCCESS) return bad;
       }
     }
-    if (world().contexts.find(node->context) == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
-    const auto* kernel = std::get_if<KernelNode>(&node->content);
-    if (kernel != nullptr && world().functions.count(kernel->work.function) == 0) return CUDA_ERROR_INVALID_HANDLE;
+    if (const CUresult bad = usable(*node); bad != CUDA_SUCCESS) return bad;
     const auto* event = std::get_if<EventNode>(&node->content);
     if (event != nullptr && world().events.find(event->event) == nullptr) return CUDA_ERROR_INVALID_HANDLE;
     const auto* made = std::get_if<AllocNode>(&node->content);

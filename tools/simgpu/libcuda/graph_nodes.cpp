@@ -99,6 +99,7 @@ CUresult set(CUgraphNode handle, Read read, const void* params, CUgraphNodeType 
   const Entry entry;
   GraphNode* node = graph_catalogue().find_node(handle);
   if (node == nullptr || type_of(node->content) != type) return CUDA_ERROR_INVALID_VALUE;
+  if (world().contexts.find(node->context) == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   Content content;
   Context* of = node->context;
   if (const CUresult bad = read(params, *node->context, *node->graph, content, of); bad != CUDA_SUCCESS) return bad;
@@ -117,6 +118,7 @@ CUresult set_exec(CUgraphExec exec_handle, CUgraphNode handle, Read read, const 
   if (context_handle != nullptr && (context = world().contexts.find(context_handle)) == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
   GraphNode* node = node_in(graph_catalogue().execs.find(exec_handle), handle);
   if (node == nullptr || type_of(node->content) != type) return CUDA_ERROR_INVALID_VALUE;
+  if (world().contexts.find(node->context) == nullptr) return CUDA_ERROR_CONTEXT_IS_DESTROYED;
   Content content;
   Context* of = node->context;
   if (const CUresult bad = read(params, *node->context, *node->graph, content, of); bad != CUDA_SUCCESS) return bad;
@@ -131,7 +133,9 @@ CUresult get(CUgraphNode handle, F&& f) {
   const Entry entry;
   GraphNode* node = graph_catalogue().find_node(handle);
   T* content = node == nullptr ? nullptr : std::get_if<T>(&node->content);
-  return content == nullptr ? CUDA_ERROR_INVALID_VALUE : f(*content, *node);
+  if (content == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult bad = usable(*node);
+  return bad != CUDA_SUCCESS ? bad : f(*content, *node);
 }
 
 // The pointers belong to the node and are good until its parameters change.

@@ -280,7 +280,8 @@ SIM_EXPORT CUresult cuGraphDebugDotPrint(CUgraph handle, const char* path, unsig
     const std::size_t number = numbers.size();
     numbers[node.get()] = number;
     const auto* kernel = std::get_if<KernelNode>(&node->content);
-    file << "  n" << number << " [label=\"" << (kernel != nullptr ? kernel->work.function->name : type_names[type_of(node->content)])
+    file << "  n" << number << " [label=\""
+         << (kernel != nullptr && usable(*node) == CUDA_SUCCESS ? kernel->work.function->name : type_names[type_of(node->content)])
          << "\"];\n";
   }
   for (const auto& e : edges_of(*graph)) file << "  n" << numbers[e.from] << " -> n" << numbers[e.to] << ";\n";

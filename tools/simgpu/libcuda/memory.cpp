@@ -15,6 +15,13 @@ namespace {
 
 constexpr std::size_t pitch_alignment = 512;
 
+// Memory that is freed with its context.
+CUresult allocate_in(Context& c, std::size_t bytes, CUdeviceptr* result) {
+  const CUresult code = allocate(*c.device, bytes, result);
+  if (code == CUDA_SUCCESS) world().owners[*result] = &c;
+  return code;
+}
+
 // Host memory that kernels of every device may touch.
 CUresult share(std::uint64_t base, std::size_t bytes, HostKind kind, unsigned flags, Context& c) {
   World& w = world();
@@ -81,10 +88,31 @@ CUresult release(CUdeviceptr pointer) {
     return CUDA_SUCCESS;
   }
   leave_pool(pointer);
+  w.owners.erase(pointer);
   return d->device->memory->free(pointer).ok() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 }  // namespace
+
+void tessera::simgpu::free_memory_of(const Context& context) {
+  World& w = world();
+  for (auto at = w.owners.begin(); at != w.owners.end();) {
+    if (at->second != &context) {
+      ++at;
+      continue;
+    }
+    if (w.freeing.count(at->first) == 0) (void)context.device->device->memory->free(at->first).ok();
+    at = w.owners.erase(at);
+  }
+  std::vector<HostAllocation> on_host;
+  for (const auto& [base, allocation] : w.host_allocations) {
+    if (allocation.context == &context) on_host.push_back(allocation);
+  }
+  for (const HostAllocation& allocation : on_host) {
+    unshare(allocation);
+    if (allocation.kind != HostKind::registered) munmap(reinterpret_cast<void*>(allocation.base), allocation.size);
+  }
+}
 
 CUresult tessera::simgpu::allocate(SimDevice& device, std::size_t bytes, CUdeviceptr* result) {
   if (result == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
@@ -119,7 +147,7 @@ SIM_EXPORT CUresult cuMemAlloc_v2(CUdeviceptr* pointer, size_t bytes) SIM_NOEXCE
   Context* c = entry.context(error);
   if (c == nullptr) return error;
   const CUresult bad = may_call_unsafely();
-  return bad != CUDA_SUCCESS ? bad : allocate(*c->device, bytes, pointer);
+  return bad != CUDA_SUCCESS ? bad : allocate_in(*c, bytes, pointer);
 }
 
 SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size_t width, size_t height,
@@ -131,7 +159,7 @@ SIM_EXPORT CUresult cuMemAllocPitch_v2(CUdeviceptr* pointer, size_t* pitch, size
   if (pitch == nullptr || width == 0 || height == 0 || (element != 4 && element != 8 && element != 16)) return CUDA_ERROR_INVALID_VALUE;
   if (const CUresult bad = may_call_unsafely(); bad != CUDA_SUCCESS) return bad;
   const std::size_t row = (width + pitch_alignment - 1) / pitch_alignment * pitch_alignment;
-  const CUresult result = allocate(*c->device, row * height, pointer);
+  const CUresult result = allocate_in(*c, row * height, pointer);
   if (result == CUDA_SUCCESS) *pitch = row;
   return result;
 }

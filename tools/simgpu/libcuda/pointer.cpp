@@ -34,7 +34,8 @@ CUresult attribute_of(void* data, CUpointer_attribute attribute, CUdeviceptr poi
   const bool on_device = info.host == nullptr, managed = !on_device && info.host->kind == HostKind::managed;
   switch (attribute) {
     case CU_POINTER_ATTRIBUTE_CONTEXT: {
-      Context* owner = on_device ? info.device->primary : info.host->context;
+      const auto owned = world().owners.find(info.base);
+      Context* owner = !on_device ? info.host->context : owned != world().owners.end() ? owned->second : info.device->primary;
       if (owner == nullptr && !context_stack().empty()) owner = context_stack().back();
       return give(data, reinterpret_cast<CUcontext>(owner));
     }

@@ -15,6 +15,9 @@ namespace tessera::simgpu {
 // Device memory, as every kind of allocation gets it. CUDA_SUCCESS and the address, or the code that the call documents.
 [[nodiscard]] CUresult allocate(SimDevice& device, std::size_t bytes, CUdeviceptr* result);
 
+// Frees what was allocated in the context, on its device and on the host, and is left.
+void free_memory_of(const Context& context);
+
 // The pool that the allocation at `base` came from, or null.
 [[nodiscard]] Pool* pool_of(std::uint64_t base);
 // The allocation at `base` is about to be freed; nothing happens when it came from no pool.

@@ -45,6 +45,7 @@ void describe(const FreeWork& work, Context& /*context*/, Operation& operation) 
   operation.work = [work](Operation& self, Random*) {
     world().freeing.erase(work.address);
     leave_pool(work.address);
+    world().owners.erase(work.address);
     if (recording()) {
       if (const auto found = work.device->device->memory->find(work.address)) self.touched = {{found->base, found->end(), touched_written}};
     }
@@ -105,7 +106,7 @@ void fail_on_order(Operation& operation, Context& context) {
   if (code && context.sticky == CUDA_SUCCESS) context.sticky = static_cast<CUresult>(*code);
 }
 
-// Behind an error that can't be undone nothing is done any more; only callbacks are still told.
+// Behind an error that can't be undone nothing is done any more; only callbacks are still told, and memory is still freed.
 void skip_behind_errors(Operation& operation, Context& context) {
   if (!operation.work) return;
   operation.work = [inner = std::move(operation.work), &context](Operation& o, Random* random) {
@@ -132,7 +133,7 @@ OperationPtr operation_of(Work work, Context& context) {
   auto operation = std::make_shared<Operation>();
   operation->device = context.device->ordinal;
   std::visit([&](const auto& w) { describe(w, context, *operation); }, work);
-  if (!std::holds_alternative<CallbackWork>(work)) skip_behind_errors(*operation, context);
+  if (!std::holds_alternative<CallbackWork>(work) && !std::holds_alternative<FreeWork>(work)) skip_behind_errors(*operation, context);
   return operation;
 }
 
