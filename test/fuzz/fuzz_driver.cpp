@@ -314,10 +314,31 @@ CUresult add_condition(CUgraphNode* node, CUgraph graph, unsigned value, CUgraph
   return code;
 }
 
+// Virtual memory in pages of 2 MiB, so that the cleaning up finds them.
+constexpr std::size_t page = std::size_t{2} << 20;
+CUresult reserve_pages(CUdeviceptr* p) { return cuMemAddressReserve(p, 2 * page, 0, 0, 0); }
+CUresult create_page(CUmemGenericAllocationHandle* handle, unsigned device) {
+  CUmemAllocationProp prop{};
+  prop.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  prop.location = {CU_MEM_LOCATION_TYPE_DEVICE, {static_cast<int>(device)}};
+  return cuMemCreate(handle, page, &prop, 0);
+}
+CUresult map_page(CUdeviceptr p, unsigned second, CUmemGenericAllocationHandle handle) {
+  return cuMemMap(p + second % 2 * page, page, 0, handle, 0);
+}
+CUresult allow_page(CUdeviceptr p, unsigned device, unsigned rights) {
+  CUmemAccessDesc access{};
+  access.location = {CU_MEM_LOCATION_TYPE_DEVICE, {static_cast<int>(device)}};
+  access.flags = rights % 4 == 0 ? CU_MEM_ACCESS_FLAGS_PROT_NONE : CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return cuMemSetAccess(p, page, &access, 1);
+}
+CUresult unmap_page(CUdeviceptr p) { return cuMemUnmap(p, page); }
+
 using Call = void (*)(Session&);
 #define DRIVER_CALL(name) [](Session& s) { s.call(#name, name); },
 const Call calls[] = {DRIVER_CALL(launch) DRIVER_CALL(launch_kernel) DRIVER_CALL(add_kernel) DRIVER_CALL(set_exec_kernel)
-                          DRIVER_CALL(add_allocation) DRIVER_CALL(add_condition)
+                          DRIVER_CALL(add_allocation) DRIVER_CALL(add_condition) DRIVER_CALL(reserve_pages) DRIVER_CALL(create_page)
+                              DRIVER_CALL(map_page) DRIVER_CALL(allow_page) DRIVER_CALL(unmap_page) DRIVER_CALL(cuMemRelease)
 #include "test/fuzz/driver_calls.def"
 };
 #undef DRIVER_CALL
@@ -334,7 +355,12 @@ void clean_up(Session& s) {
   CUcontext context = nullptr;
   CUstream stream = nullptr;
   require(cuDevicePrimaryCtxRetain(&context, 0) == CUDA_SUCCESS && cuCtxSetCurrent(context) == CUDA_SUCCESS, "no context any more");
-  for (const CUdeviceptr p : s.seen<CUdeviceptr>().values) (void)cuMemFreeAsync(p, stream);  // what pools gave has no context
+  for (const CUdeviceptr p : s.seen<CUdeviceptr>().values) {
+    (void)cuMemFreeAsync(p, stream);  // what pools gave has no context
+    (void)unmap_page(p), (void)unmap_page(p + page);
+    while (cuMemRelease(p) == CUDA_SUCCESS) {
+    }
+  }
   require(cuCtxSynchronize() == CUDA_SUCCESS, "work that was ordered with nothing fails");
   for (const CUmemoryPool pool : s.seen<CUmemoryPool>().values) (void)cuMemPoolTrimTo(pool, 0);
   for (int device = 0; device < 3; ++device) {

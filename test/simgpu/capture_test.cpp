@@ -246,6 +246,26 @@ TEST_CASE("capture: what can't be ended, joined or begun says why") {
     ok(cuEventRecord(e, other));
     ok(cuEventSynchronize(e));
   }
+  SECTION("a graph that is destroyed while it is captured into") {
+    const CUgraph graph = GraphMachine::graph();
+    ok(cuStreamBeginCaptureToGraph(m.stream, graph, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+    m.launch_mix(out, in, m.stream);
+    ok(cuGraphDestroy(graph));
+    CHECK(cuMemsetD8Async(out, 0, 4, m.stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+    CHECK(failed_end(m.stream) == CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  }
+  SECTION("a node that is destroyed while it is captured behind") {
+    const CUgraph graph = GraphMachine::graph();
+    ok(cuStreamBeginCaptureToGraph(m.stream, graph, nullptr, nullptr, 0, CU_STREAM_CAPTURE_MODE_RELAXED));
+    m.launch_mix(out, in, m.stream);
+    CUgraphNode node = nullptr;
+    std::size_t count = 1;
+    ok(cuGraphGetNodes(graph, &node, &count));
+    ok(cuGraphDestroyNode(node));
+    m.launch_mix(out, in, m.stream);
+    CHECK(end(m.stream) == graph);
+    CHECK(nodes_of(graph) == 1);
+  }
   SECTION("a stream that goes takes its capture along") {
     begin(other);
     ok(cuEventRecord(e, other));

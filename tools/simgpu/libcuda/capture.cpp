@@ -45,12 +45,6 @@ void add_dependency(CapturePoint& point, GraphNode* node, const CUgraphEdgeData&
   if (std::none_of(point.after.begin(), point.after.end(), same)) point.after.emplace_back(node, data);
 }
 
-// Nodes that the program has destroyed meanwhile are no dependencies any more.
-void drop_destroyed(CapturePoint& point) {
-  const auto gone = [](const auto& edge) { return graph_catalogue().nodes.count(edge.first) == 0; };
-  point.after.erase(std::remove_if(point.after.begin(), point.after.end(), gone), point.after.end());
-}
-
 void end(const std::shared_ptr<Capture>& capture) {
   capture->ended = true;
   for_each_stream([&](Stream& s) {
@@ -133,7 +127,6 @@ CUresult answer(CUstream handle, const Query& query) {
     return CUDA_SUCCESS;
   }
   *query.status = CU_STREAM_CAPTURE_STATUS_ACTIVE;
-  drop_destroyed(point);
   point.handles.clear();
   point.data.clear();
   bool plain = true;
@@ -212,7 +205,6 @@ CUresult tessera::simgpu::may_call_unsafely() {
 CUresult tessera::simgpu::capture(Stream& stream, Content content) {
   CapturePoint& point = *stream.capturing;
   if (point.capture->invalidated) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
-  drop_destroyed(point);
   if (auto* child = std::get_if<ChildNode>(&content)) child->graph->parent = point.capture->graph;
   GraphNode* node = add_node(*point.capture->graph, stream.context, std::move(content), {});
   node->after = std::move(point.after);
@@ -250,6 +242,23 @@ CUresult tessera::simgpu::capture_wait(Stream& stream, const Event& event) {
   }
   for (const auto& [node, data] : event.captured->after) add_dependency(*stream.capturing, node, data);
   return CUDA_SUCCESS;
+}
+
+void tessera::simgpu::forget_in_captures(const GraphNode& node) {
+  if (captures().empty()) return;
+  const auto forget = [&](const std::shared_ptr<CapturePoint>& point) {
+    if (point == nullptr) return;
+    const auto is_it = [&](const auto& edge) { return edge.first == &node; };
+    point->after.erase(std::remove_if(point->after.begin(), point->after.end(), is_it), point->after.end());
+  };
+  for_each_stream([&](const Stream& s) { forget(s.capturing); });
+  for (const auto& [event, owned] : world().events) forget(event->captured);
+}
+
+void tessera::simgpu::forget_in_captures(const Graph& graph) {
+  for (const auto& capture : captures()) {
+    if (capture->graph == &graph) capture->invalidated = true;
+  }
 }
 
 void tessera::simgpu::forget_capture(Stream& stream) {

@@ -53,4 +53,8 @@ CUresult capture_wait(Stream& stream, const Event& event);
 // The stream, or a context's own ones, are about to go.
 void forget_capture(Stream& stream);
 
+// The program destroys what captures may refer to: they go on without the node, and fail without the graph.
+void forget_in_captures(const GraphNode& node);
+void forget_in_captures(const Graph& graph);
+
 }  // namespace tessera::simgpu

@@ -1,5 +1,7 @@
 #include "tools/simgpu/libcuda/driver.h"
 
+#include "tools/simgpu/libcuda/virtual_memory.h"
+
 namespace tessera::simgpu {
 
 World& world() {
@@ -21,7 +23,7 @@ SimDevice* World::device_of(std::uint64_t address) {
   for (const auto& d : devices) {
     if (d->device->memory->owns(address)) return d.get();
   }
-  return nullptr;
+  return device_of_mapping(address);
 }
 
 HostAllocation* World::host_allocation_of(std::uint64_t address) {

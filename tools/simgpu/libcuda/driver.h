@@ -170,7 +170,7 @@ struct World {
   std::uint64_t launches = 0;
   std::map<std::pair<int, int>, CopyTotal> copies;  // from, to; -1 = host
 
-  // The device whose range holds `address`, or nullptr.
+  // The device whose range, or mapped physical memory, holds `address`; or nullptr.
   [[nodiscard]] SimDevice* device_of(std::uint64_t address);
   [[nodiscard]] HostAllocation* host_allocation_of(std::uint64_t address);
 };

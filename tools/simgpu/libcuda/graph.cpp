@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tools/simgpu/libcuda/capture.h"
 #include "tools/simgpu/machine/conditions.h"
 
 namespace tessera::simgpu {
@@ -17,11 +18,15 @@ GraphNode* GraphCatalogue::find_node(CUgraphNode handle) const {
 }
 
 GraphNode::GraphNode() { graph_catalogue().nodes.insert(this); }
-GraphNode::~GraphNode() { graph_catalogue().nodes.erase(this); }
+GraphNode::~GraphNode() {
+  graph_catalogue().nodes.erase(this);
+  forget_in_captures(*this);
+}
 Graph::Graph() { graph_catalogue().graphs.insert(this); }
 Graph::~Graph() {
   GraphCatalogue& all = graph_catalogue();
   all.graphs.erase(this);
+  forget_in_captures(*this);
   for (const auto& [object, count] : user_objects) drop_references(*object, count);
   for (auto at = all.conditions.begin(); at != all.conditions.end();) {
     if (at->second.first == this) {

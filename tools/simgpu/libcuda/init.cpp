@@ -141,6 +141,8 @@ struct AttributeRow {
     }                                                           \
   }
 constexpr AttributeRow attributes[] = {
+    SIM_ATTRIBUTE(VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 1),
+    SIM_ATTRIBUTE(HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED, 1),
     SIM_ATTRIBUTE(MAX_THREADS_PER_BLOCK, 1024),
     SIM_ATTRIBUTE(MAX_BLOCK_DIM_X, 1024),
     SIM_ATTRIBUTE(MAX_BLOCK_DIM_Y, 1024),

@@ -186,8 +186,30 @@ std::optional<Allocation> DeviceMemory::find(std::uint64_t address) const {
 }
 
 bool DeviceMemory::covers(std::uint64_t address, std::uint64_t size) const {
-  const auto found = find(address);
-  return found && size <= found->end() - address;
+  const std::uint64_t end = address + size;
+  while (true) {
+    const auto found = find(address);
+    if (!found) return false;
+    if (end <= found->end()) return true;
+    if (found->kind != AllocationKind::external) return false;
+    address = found->end();
+  }
+}
+
+Status DeviceMemory::charge(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  if (bytes > capacity_ - used_) {
+    return Error{ErrorCode::environment, fmt::format("out of memory: {} bytes asked, {} of {} in use", bytes, used_, capacity_), "", ""};
+  }
+  charged_ += bytes;
+  used_ += bytes;
+  high_water_ = std::max(high_water_, used_);
+  return {};
+}
+void DeviceMemory::discharge(std::uint64_t bytes) {
+  const std::lock_guard lock(mutex_);
+  charged_ -= bytes;
+  used_ -= bytes;
 }
 
 std::shared_ptr<const AllocationTable> DeviceMemory::snapshot() const {
@@ -224,7 +246,7 @@ std::string DeviceMemory::check() const {
     if (!owns(base) || !owns(a.end())) return "an allocation lies outside the device's range";
     charged += round_up(a.size, allocation_alignment);
   }
-  if (charged != used_) return "used() isn't the sum of the live allocations";
+  if (charged + charged_ != used_) return "used() isn't the sum of the live allocations and what is charged";
   for (const auto& [base, size] : span_) {
     if (live_.find(base) == live_.end()) return "a span has no allocation";
     spans += size;

@@ -3,10 +3,10 @@
 // A device address *is* a host address: each device reserves its own range (PROT_NONE, costs no memory), so that the driver copies with
 // memcpy and the interpreter loads with a plain load. Whether an access is allowed is decided by the table of allocations, never by the
 // page protection: bounds are exact to the byte, and gaps of at least `guard_bytes` lie between allocations.
-// Invariant: check() names the first violated sentence. Live allocations don't overlap, lie in the range, and add up to used().
-// Contents never survive a free: small blocks are overwritten with `poison_byte`, the whole pages of large ones are given back (they read
-// as zero when they come into use again). Addresses are reused eagerly, lowest first; they are the same in every run.
-// Units: bytes. Ownership: the range goes with the object. Threads: any; kernels that run use a snapshot, which is immutable.
+// Invariant: check() names the first violated sentence. Live allocations don't overlap, lie in the range, and add up to used(), with what
+// is charged. Contents never survive a free: small blocks are overwritten with `poison_byte`, the whole pages of large ones are given back
+// (they read as zero when they come into use again). Addresses are reused eagerly, lowest first; they are the same in every run. Units:
+// bytes. Ownership: the range goes with the object. Threads: any; kernels that run use a snapshot, which is immutable.
 #pragma once
 
 #include <cstdint>
@@ -62,13 +62,17 @@ class DeviceMemory {
   // `address` must be the base of a live allocation made by allocate(); else not_found.
   Status free(std::uint64_t address);
 
+  // Counts bytes that lie elsewhere as this device's (mapped physical memory). Error environment: out of memory.
+  Status charge(std::uint64_t bytes);
+  void discharge(std::uint64_t bytes);
+
   // Lets kernels of this device touch memory that isn't in its range. Fails (usage) when it overlaps what is mapped.
   Status map_external(std::uint64_t address, std::uint64_t size, std::string label);
   Status unmap_external(std::uint64_t address);
 
   // The live allocation (of either kind) that holds `address`.
   [[nodiscard]] std::optional<Allocation> find(std::uint64_t address) const;
-  // Whether [address, address + size) lies in one live allocation.
+  // Whether [address, address + size) lies in one live allocation, or in external ones that follow each other without a gap.
   [[nodiscard]] bool covers(std::uint64_t address, std::uint64_t size) const;
   // Whether the address is in this device's reserved range, allocated or not.
   [[nodiscard]] bool owns(std::uint64_t address) const { return address - base_ < reserved_; }
@@ -89,6 +93,7 @@ class DeviceMemory {
   std::map<std::uint64_t, Allocation> live_;
   std::map<std::uint64_t, std::uint64_t> free_;  // base → size of free spans, coalesced
   std::map<std::uint64_t, std::uint64_t> span_;  // base → size of the span that the allocation at base took
+  std::uint64_t charged_ = 0;                    // part of used_ that lies elsewhere
   std::uint64_t used_ = 0, high_water_ = 0, next_id_ = 1;
   mutable std::shared_ptr<const AllocationTable> table_;  // made on demand, dropped on change
 };
