@@ -44,8 +44,9 @@ struct Stream {
   int priority = 0;
   std::uint64_t id = 0;
   bool is_legacy = false;
-  OperationPtr last;                        // submitted to it, or null
-  std::shared_ptr<CapturePoint> capturing;  // null while it isn't captured
+  OperationPtr last;                              // submitted to it, or null
+  std::shared_ptr<CapturePoint> capturing;        // null while it isn't captured
+  std::map<int, CUstreamAttrValue> attributes{};  // as set
 };
 
 struct Event {

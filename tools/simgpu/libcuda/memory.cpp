@@ -43,6 +43,7 @@ void unshare(const HostAllocation& allocation) {
   World& w = world();
   const std::uint64_t base = allocation.base;
   for (const auto& d : w.devices) (void)d->device->memory->unmap_external(base).ok();
+  if (allocation.kind == HostKind::managed) forget_advice(base, allocation.size);
   w.host_allocations.erase(base);
 }
 

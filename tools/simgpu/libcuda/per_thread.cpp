@@ -165,3 +165,40 @@ SIM_EXPORT CUresult cuStreamUpdateCaptureDependencies_v2_ptsz(CUstream a0, CUgra
 SIM_EXPORT CUresult cuMemAllocFromPoolAsync_ptsz(CUdeviceptr* a0, size_t a1, CUmemoryPool a2, CUstream a3) SIM_NOEXCEPT {
   return cuMemAllocFromPoolAsync(a0, a1, a2, per_thread(a3));
 }
+SIM_EXPORT CUresult cuMemPrefetchAsync_ptsz(CUdeviceptr a0, size_t a1, CUdevice a2, CUstream a3) SIM_NOEXCEPT {
+  return cuMemPrefetchAsync(a0, a1, a2, per_thread(a3));
+}
+SIM_EXPORT CUresult cuMemPrefetchAsync_v2_ptsz(CUdeviceptr a0, size_t a1, CUmemLocation a2, unsigned int a3, CUstream a4) SIM_NOEXCEPT {
+  return cuMemPrefetchAsync_v2(a0, a1, a2, a3, per_thread(a4));
+}
+SIM_EXPORT CUresult cuMemPrefetchBatchAsync_ptsz(CUdeviceptr* a0, size_t* a1, size_t a2, CUmemLocation* a3, size_t* a4, size_t a5,
+                                                 unsigned long long a6, CUstream a7) SIM_NOEXCEPT {
+  return cuMemPrefetchBatchAsync(a0, a1, a2, a3, a4, a5, a6, per_thread(a7));
+}
+SIM_EXPORT CUresult cuStreamAttachMemAsync_ptsz(CUstream a0, CUdeviceptr a1, size_t a2, unsigned int a3) SIM_NOEXCEPT {
+  return cuStreamAttachMemAsync(per_thread(a0), a1, a2, a3);
+}
+SIM_EXPORT CUresult cuMemcpyBatchAsync_ptsz(CUdeviceptr* a0, CUdeviceptr* a1, size_t* a2, size_t a3, CUmemcpyAttributes* a4, size_t* a5,
+                                            size_t a6, size_t* a7, CUstream a8) SIM_NOEXCEPT {
+  return cuMemcpyBatchAsync(a0, a1, a2, a3, a4, a5, a6, a7, per_thread(a8));
+}
+SIM_EXPORT CUresult cuMemcpyBatchAsync_v2_ptsz(CUdeviceptr* a0, CUdeviceptr* a1, size_t* a2, size_t a3, CUmemcpyAttributes* a4, size_t* a5,
+                                               size_t a6, CUstream a7) SIM_NOEXCEPT {
+  return cuMemcpyBatchAsync_v2(a0, a1, a2, a3, a4, a5, a6, per_thread(a7));
+}
+SIM_EXPORT CUresult cuMemcpy3DBatchAsync_ptsz(size_t a0, CUDA_MEMCPY3D_BATCH_OP* a1, size_t* a2, unsigned long long a3,
+                                              CUstream a4) SIM_NOEXCEPT {
+  return cuMemcpy3DBatchAsync(a0, a1, a2, a3, per_thread(a4));
+}
+SIM_EXPORT CUresult cuMemcpy3DBatchAsync_v2_ptsz(size_t a0, CUDA_MEMCPY3D_BATCH_OP* a1, unsigned long long a2, CUstream a3) SIM_NOEXCEPT {
+  return cuMemcpy3DBatchAsync_v2(a0, a1, a2, per_thread(a3));
+}
+SIM_EXPORT CUresult cuStreamSetAttribute_ptsz(CUstream a0, CUstreamAttrID a1, const CUstreamAttrValue* a2) SIM_NOEXCEPT {
+  return cuStreamSetAttribute(per_thread(a0), a1, a2);
+}
+SIM_EXPORT CUresult cuStreamGetAttribute_ptsz(CUstream a0, CUstreamAttrID a1, CUstreamAttrValue* a2) SIM_NOEXCEPT {
+  return cuStreamGetAttribute(per_thread(a0), a1, a2);
+}
+SIM_EXPORT CUresult cuStreamCopyAttributes_ptsz(CUstream a0, CUstream a1) SIM_NOEXCEPT {
+  return cuStreamCopyAttributes(per_thread(a0), per_thread(a1));
+}

@@ -15,6 +15,8 @@ namespace tessera::simgpu {
 // Device memory, as every kind of allocation gets it. CUDA_SUCCESS and the address, or the code that the call documents.
 [[nodiscard]] CUresult allocate(SimDevice& device, std::size_t bytes, CUdeviceptr* result);
 
+// Managed memory at these addresses is about to go, and the advice on it.
+void forget_advice(std::uint64_t base, std::uint64_t size);
 // Frees what was allocated in the context, on its device and on the host, and is left.
 void free_memory_of(const Context& context);
 
