@@ -35,17 +35,18 @@ ExecModule::ExecModule(std::shared_ptr<const ptx::Module> module, Device& device
 ExecModule::~ExecModule() {
   for (const ExecGlobal& g : globals_) {
     // Only fails for an address that isn't ours any more, which nothing here can cause.
-    (void)device_.memory->free(g.address);
+    if (!g.managed) (void)device_.memory->free(g.address);
   }
 }
 
-Result<std::unique_ptr<ExecModule>> ExecModule::load(std::shared_ptr<const ptx::Module> module, Device& device) {
+Result<std::unique_ptr<ExecModule>> ExecModule::load(std::shared_ptr<const ptx::Module> module, Device& device,
+                                                     const ManagedPlaces& managed) {
   if (module->address_size != 64) {
     return Error{ErrorCode::unsupported, fmt::format("a module with {}-bit addresses", module->address_size), "",
                  "simulated GPUs have 64-bit addresses only"};
   }
   std::unique_ptr<ExecModule> made(new ExecModule(std::move(module), device));
-  TRY_STATUS(made->make_globals());
+  TRY_STATUS(made->make_globals(managed));
   made->make_kernels();
   return made;
 }
@@ -58,17 +59,25 @@ std::optional<std::uint64_t> ExecModule::address_of(const ptx::Variable& v) cons
   return g == nullptr ? std::nullopt : std::optional(g->address);
 }
 
-Status ExecModule::make_globals() {
+Status ExecModule::make_globals(const ManagedPlaces& managed) {
   std::vector<const ptx::Variable*> made;
   const auto allocate = [&](const ptx::Variable& v) -> Status {
     if (v.space != ptx::Space::global && v.space != ptx::Space::const_) return {};
     if (v.linkage == ptx::Linkage::external) return {};
     const std::string name(ptx_->text(v.name));
     const std::uint64_t size = std::max<std::uint64_t>(v.size(), 1);
-    TRY(address, device_.memory->allocate(size, v.alignment(), "module variable " + name));
-    addresses_.emplace(&v, address);
-    globals_.push_back({name, address, v.size(), v.space, v.managed});
-    made.push_back(&v);
+    const bool shared = v.managed && managed;
+    ManagedPlace place;
+    if (shared) {
+      TRY(given, managed(name, size));
+      place = given;
+    } else {
+      TRY(address, device_.memory->allocate(size, v.alignment(), "module variable " + name));
+      place.address = address;
+    }
+    addresses_.emplace(&v, place.address);
+    globals_.push_back({name, place.address, v.size(), v.space, shared});
+    if (place.is_new) made.push_back(&v);
     return {};
   };
   for (const ptx::Variable& v : ptx_->variables) TRY_STATUS(allocate(v));

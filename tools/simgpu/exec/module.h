@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -65,12 +66,22 @@ struct ExecGlobal {
   std::string name;
   std::uint64_t address = 0, size = 0;
   ptx::Space space = ptx::Space::global;  // global or const_
-  bool managed = false;
+  bool managed = false;                   // and its memory is somebody else's
 };
+
+// Where a managed variable lies, which modules on several devices may share; and whether it is new, so that it wants its first value.
+struct ManagedPlace {
+  std::uint64_t address = 0;
+  bool is_new = true;
+};
+// Gives a managed variable of this name and size its place; the memory stays the caller's.
+using ManagedPlaces = std::function<Result<ManagedPlace>(const std::string& name, std::uint64_t size)>;
 
 class ExecModule {
  public:
-  static Result<std::unique_ptr<ExecModule>> load(std::shared_ptr<const ptx::Module> module, Device& device);
+  // Without `managed`, managed variables lie on the device like others.
+  static Result<std::unique_ptr<ExecModule>> load(std::shared_ptr<const ptx::Module> module, Device& device,
+                                                  const ManagedPlaces& managed = {});
   ~ExecModule();
   ExecModule(const ExecModule&) = delete;
   ExecModule& operator=(const ExecModule&) = delete;
@@ -87,7 +98,7 @@ class ExecModule {
 
  private:
   ExecModule(std::shared_ptr<const ptx::Module> module, Device& device);
-  Status make_globals();
+  Status make_globals(const ManagedPlaces& managed);
   void make_kernels();
 
   std::shared_ptr<const ptx::Module> ptx_;

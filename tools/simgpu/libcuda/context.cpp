@@ -51,6 +51,7 @@ void destroy_context(Context* context) {
   for (Module* m : modules) {
     for (const auto& [name, f] : m->functions) w.functions.erase(f.get());
     if (m->library != nullptr) m->library->instances.erase(context);
+    free_managed_variables(m->managed);
     w.modules.erase(m);
   }
   free_memory_of(*context);

@@ -58,10 +58,14 @@ struct Event {
 
 struct Function;
 
+// The managed variables of a module, or of a library's modules: name → address.
+using ManagedVariables = std::map<std::string, std::uint64_t, std::less<>>;
+
 struct Module {
   Context* context = nullptr;
   Library* library = nullptr;  // when it is a library's instance in this context
   std::unique_ptr<ExecModule> exec;
+  ManagedVariables managed;  // empty when it is a library's
   std::map<std::string, std::unique_ptr<Function>, std::less<>> functions;
 };
 
@@ -82,6 +86,7 @@ struct Library {
   std::string image;  // bytes as loaded
   std::map<std::string, std::unique_ptr<Kernel>, std::less<>> kernels;
   std::map<Context*, Module*> instances;
+  ManagedVariables managed;
   std::map<std::pair<std::string, int>, int> max_dynamic_shared;  // kernel, device ordinal
 };
 
@@ -117,7 +122,7 @@ struct HostAllocation {
   std::uint64_t base = 0, size = 0;
   HostKind kind = HostKind::pinned;
   unsigned flags = 0;
-  Context* context = nullptr;
+  Context* context = nullptr;  // null for managed variables, which belong to their module
 };
 
 // Live objects of one kind; tells a handle from a stale or made-up pointer.

@@ -9,6 +9,7 @@
 #include "tools/simgpu/libcuda/observe.h"
 #include "tools/simgpu/libcuda/pool.h"
 
+using namespace tessera;
 using namespace tessera::simgpu;
 
 namespace {
@@ -23,7 +24,7 @@ CUresult allocate_in(Context& c, std::size_t bytes, CUdeviceptr* result) {
 }
 
 // Host memory that kernels of every device may touch.
-CUresult share(std::uint64_t base, std::size_t bytes, HostKind kind, unsigned flags, Context& c) {
+CUresult share(std::uint64_t base, std::size_t bytes, HostKind kind, unsigned flags, Context* c) {
   World& w = world();
   for (const auto& d : w.devices) {
     if (!d->device->memory->map_external(base, bytes, kind == HostKind::managed ? "managed memory" : "host memory").ok()) {
@@ -35,7 +36,7 @@ CUresult share(std::uint64_t base, std::size_t bytes, HostKind kind, unsigned fl
     }
   }
   forget_races(base, base + bytes);
-  w.host_allocations[base] = HostAllocation{base, bytes, kind, flags, &c};
+  w.host_allocations[base] = HostAllocation{base, bytes, kind, flags, c};
   return CUDA_SUCCESS;
 }
 
@@ -47,9 +48,7 @@ void unshare(const HostAllocation& allocation) {
   w.host_allocations.erase(base);
 }
 
-CUresult map_host(Context& c, std::size_t bytes, HostKind kind, unsigned flags, void** result) {
-  if (result == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  if (const CUresult bad = may_call_unsafely(); bad != CUDA_SUCCESS) return bad;
+CUresult map_memory(Context* c, std::size_t bytes, HostKind kind, unsigned flags, void** result) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return CUDA_ERROR_OUT_OF_MEMORY;
   const CUresult shared = share(reinterpret_cast<std::uint64_t>(memory), bytes, kind, flags, c);
@@ -58,6 +57,11 @@ CUresult map_host(Context& c, std::size_t bytes, HostKind kind, unsigned flags, 
   else
     *result = memory;
   return shared;
+}
+CUresult map_host(Context* c, std::size_t bytes, HostKind kind, unsigned flags, void** result) {
+  if (result == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+  const CUresult bad = may_call_unsafely();
+  return bad != CUDA_SUCCESS ? bad : map_memory(c, bytes, kind, flags, result);
 }
 
 CUresult unmap_host(std::uint64_t base, HostKind kind) {
@@ -112,6 +116,22 @@ void tessera::simgpu::free_memory_of(const Context& context) {
   for (const HostAllocation& allocation : on_host) {
     unshare(allocation);
     if (allocation.kind != HostKind::registered) munmap(reinterpret_cast<void*>(allocation.base), allocation.size);
+  }
+}
+
+Result<std::uint64_t> tessera::simgpu::make_managed_variable(std::uint64_t bytes) {
+  void* memory = nullptr;
+  if (map_memory(nullptr, bytes, HostKind::managed, CU_MEM_ATTACH_GLOBAL, &memory) != CUDA_SUCCESS)
+    return Error{ErrorCode::environment, "no memory for a managed variable", "", ""};
+  return reinterpret_cast<std::uint64_t>(memory);
+}
+void tessera::simgpu::free_managed_variables(const ManagedVariables& variables) {
+  for (const auto& [name, base] : variables) {
+    const HostAllocation* found = world().host_allocation_of(base);
+    if (found == nullptr) continue;
+    const std::uint64_t bytes = found->size;
+    unshare(*found);
+    munmap(reinterpret_cast<void*>(base), bytes);
   }
 }
 
@@ -192,7 +212,7 @@ SIM_EXPORT CUresult cuMemHostAlloc(void** pointer, size_t bytes, unsigned int fl
   Context* c = entry.context(error);
   if (c == nullptr) return error;
   if ((flags & ~7u) != 0) return CUDA_ERROR_INVALID_VALUE;
-  return map_host(*c, bytes, HostKind::pinned, flags, pointer);
+  return map_host(c, bytes, HostKind::pinned, flags, pointer);
 }
 SIM_EXPORT CUresult cuMemAllocHost_v2(void** pointer, size_t bytes) SIM_NOEXCEPT { return cuMemHostAlloc(pointer, bytes, 0); }
 
@@ -210,7 +230,7 @@ SIM_EXPORT CUresult cuMemHostRegister_v2(void* pointer, size_t bytes, unsigned i
   Context* c = entry.context(error);
   if (c == nullptr) return error;
   if (pointer == nullptr || bytes == 0) return CUDA_ERROR_INVALID_VALUE;
-  return share(reinterpret_cast<std::uint64_t>(pointer), bytes, HostKind::registered, flags, *c);
+  return share(reinterpret_cast<std::uint64_t>(pointer), bytes, HostKind::registered, flags, c);
 }
 
 SIM_EXPORT CUresult cuMemHostUnregister(void* pointer) SIM_NOEXCEPT {
@@ -254,7 +274,7 @@ SIM_EXPORT CUresult cuMemAllocManaged(CUdeviceptr* pointer, size_t bytes, unsign
   if (c == nullptr) return error;
   if (flags != CU_MEM_ATTACH_GLOBAL && flags != CU_MEM_ATTACH_HOST) return CUDA_ERROR_INVALID_VALUE;
   void* memory = nullptr;
-  const CUresult result = pointer == nullptr ? CUDA_ERROR_INVALID_VALUE : map_host(*c, bytes, HostKind::managed, flags, &memory);
+  const CUresult result = pointer == nullptr ? CUDA_ERROR_INVALID_VALUE : map_host(c, bytes, HostKind::managed, flags, &memory);
   if (result == CUDA_SUCCESS) *pointer = reinterpret_cast<CUdeviceptr>(memory);
   return result;
 }

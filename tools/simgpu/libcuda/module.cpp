@@ -12,6 +12,7 @@
 #include "profiles/base/log.h"
 #include "tools/simgpu/libcuda/driver.h"
 #include "tools/simgpu/libcuda/function.h"
+#include "tools/simgpu/libcuda/pool.h"
 
 using namespace tessera;
 using namespace tessera::simgpu;
@@ -84,7 +85,19 @@ CUresult refuse(CUresult code, const std::string& why, const JitLog& jit) {
   return code;
 }
 
-CUresult load(Context& c, image::Bytes bytes, const JitLog& jit, Module*& result) {
+// A variable that the library's modules have already is theirs, too.
+ManagedPlaces places_in(ManagedVariables& variables) {
+  return [&variables](const std::string& name, std::uint64_t size) -> Result<ManagedPlace> {
+    const auto known = variables.find(name);
+    if (known != variables.end()) return ManagedPlace{known->second, false};
+    TRY(address, make_managed_variable(size));
+    variables[name] = address;
+    return ManagedPlace{address, true};
+  };
+}
+
+// `shared`: the managed variables of the library, if it is one's module.
+CUresult load(Context& c, image::Bytes bytes, const JitLog& jit, Module*& result, ManagedVariables* shared = nullptr) {
   const unsigned sm = c.device->model->sm();
   std::string text, why;
   if (const CUresult code = ptx_for(bytes, sm, text, why); code != CUDA_SUCCESS) return refuse(code, why, jit);
@@ -95,14 +108,17 @@ CUresult load(Context& c, image::Bytes bytes, const JitLog& jit, Module*& result
                   jit);
   }
   if (module->sm() > sm) return refuse(CUDA_ERROR_INVALID_PTX, fmt::format("PTX for sm_{} on a GPU of sm_{}", module->sm(), sm), jit);
-  auto exec = ExecModule::load(std::move(module), *c.device->device);
+  ManagedVariables own;
+  auto exec = ExecModule::load(std::move(module), *c.device->device, places_in(shared != nullptr ? *shared : own));
   if (!exec) {
+    free_managed_variables(own);
     const bool memory = exec.error().code == ErrorCode::environment;
     return refuse(memory ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX, exec.error().message(), jit);
   }
   Module* m = world().modules.make();
   m->context = &c;
   m->exec = std::move(*exec);
+  m->managed = std::move(own);
   for (const auto& kernel : m->exec->kernels()) {
     auto f = std::make_unique<Function>();
     f->module = m;
@@ -140,6 +156,7 @@ CUresult read_file(const char* path, std::string& bytes) {
 void unload(Module* m) {
   world().scheduler.finish_all();  // what was launched may still refer to it
   for (const auto& [name, f] : m->functions) world().functions.erase(f.get());
+  free_managed_variables(m->managed);
   world().modules.erase(m);
 }
 
@@ -180,7 +197,7 @@ Module* instance_of(Library& library, Context& c, CUresult& error) {
   error = CUDA_SUCCESS;
   if (const auto found = library.instances.find(&c); found != library.instances.end()) return found->second;
   Module* m = nullptr;
-  error = ::load(c, bytes_of(library.image), {}, m);
+  error = ::load(c, bytes_of(library.image), {}, m, &library.managed);
   if (m == nullptr) return nullptr;
   m->library = &library;
   library.instances[&c] = m;
@@ -315,6 +332,7 @@ SIM_EXPORT CUresult cuLibraryUnload(CUlibrary handle) SIM_NOEXCEPT {
   Library* l = world().libraries.find(handle);
   if (l == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   for (const auto& [context, m] : l->instances) unload(m);
+  free_managed_variables(l->managed);
   for (const auto& [name, k] : l->kernels) world().kernels.erase(k.get());
   world().libraries.erase(l);
   return CUDA_SUCCESS;
@@ -371,4 +389,17 @@ SIM_EXPORT CUresult cuLibraryGetGlobal(CUdeviceptr* pointer, size_t* bytes, CUli
   if (l == nullptr) return CUDA_ERROR_INVALID_HANDLE;
   const Module* m = instance_of(*l, *c, error);
   return m == nullptr ? error : global_of(*m, name, pointer, bytes);
+}
+// One for all contexts, made with the first of the library's modules.
+SIM_EXPORT CUresult cuLibraryGetManaged(CUdeviceptr* pointer, size_t* bytes, CUlibrary handle, const char* name) SIM_NOEXCEPT {
+  const Entry entry;
+  CUresult error;
+  Context* c = entry.context(error);
+  if (c == nullptr) return error;
+  Library* l = world().libraries.find(handle);
+  if (l == nullptr) return CUDA_ERROR_INVALID_HANDLE;
+  if (name == nullptr) return CUDA_ERROR_INVALID_VALUE;
+  const Module* m = instance_of(*l, *c, error);
+  if (m == nullptr) return error;
+  return l->managed.count(name) == 0 ? CUDA_ERROR_NOT_FOUND : global_of(*m, name, pointer, bytes);
 }

@@ -17,7 +17,7 @@ PointerInfo info_of(CUdeviceptr pointer) {
   if (SimDevice* d = w.device_of(pointer)) {
     if (const auto found = d->device->memory->find(pointer)) info = {d, nullptr, found->base, found->size, found->id};
   } else if (const HostAllocation* h = w.host_allocation_of(pointer)) {
-    info = {h->context->device, h, h->base, h->size, h->base};
+    info = {h->context == nullptr ? w.devices.front().get() : h->context->device, h, h->base, h->size, h->base};
   }
   return info;
 }

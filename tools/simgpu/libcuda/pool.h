@@ -15,6 +15,9 @@ namespace tessera::simgpu {
 // Device memory, as every kind of allocation gets it. CUDA_SUCCESS and the address, or the code that the call documents.
 [[nodiscard]] CUresult allocate(SimDevice& device, std::size_t bytes, CUdeviceptr* result);
 
+// Memory that every device and the host may touch, for a managed variable; not a context's. Error environment: out of memory.
+[[nodiscard]] Result<std::uint64_t> make_managed_variable(std::uint64_t bytes);
+void free_managed_variables(const ManagedVariables& variables);
 // Managed memory at these addresses is about to go, and the advice on it.
 void forget_advice(std::uint64_t base, std::uint64_t size);
 // Frees what was allocated in the context, on its device and on the host, and is left.

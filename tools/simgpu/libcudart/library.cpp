@@ -39,6 +39,9 @@ RUNTIME_EXPORT cudaError_t cudaLibraryEnumerateKernels(cudaKernel_t* kernels, un
 RUNTIME_EXPORT cudaError_t cudaLibraryGetGlobal(void** address, size_t* size, cudaLibrary_t library, const char* name) RUNTIME_NOEXCEPT {
   return forward<&DriverTable::cuLibraryGetGlobal>(address, size, library, name);
 }
+RUNTIME_EXPORT cudaError_t cudaLibraryGetManaged(void** address, size_t* size, cudaLibrary_t library, const char* name) RUNTIME_NOEXCEPT {
+  return forward<&DriverTable::cuLibraryGetManaged>(address, size, library, name);
+}
 RUNTIME_EXPORT cudaError_t cudaKernelSetAttributeForDevice(cudaKernel_t kernel, cudaFuncAttribute attribute, int value,
                                                            int device) RUNTIME_NOEXCEPT {
   return forward<&DriverTable::cuKernelSetAttribute>(attribute, value, kernel, device);

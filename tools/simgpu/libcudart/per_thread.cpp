@@ -181,3 +181,36 @@ RUNTIME_EXPORT cudaError_t cudaGetDriverEntryPointByVersion_ptsz(const char* nam
                                                                  cudaDriverEntryPointQueryResult* status) RUNTIME_NOEXCEPT {
   return cudaGetDriverEntryPointByVersion(name, result, version, per_thread_flags(flags), status);
 }
+RUNTIME_EXPORT cudaError_t cudaMemPrefetchAsync_ptsz(const void* devPtr, size_t count, cudaMemLocation location, unsigned int flags,
+                                                     cudaStream_t stream) RUNTIME_NOEXCEPT {
+  return cudaMemPrefetchAsync(devPtr, count, location, flags, per_thread(stream));
+}
+RUNTIME_EXPORT cudaError_t cudaMemPrefetchBatchAsync_ptsz(void** dptrs, size_t* sizes, size_t count, cudaMemLocation* prefetchLocs,
+                                                          size_t* prefetchLocIdxs, size_t numPrefetchLocs, unsigned long long flags,
+                                                          cudaStream_t stream) RUNTIME_NOEXCEPT {
+  return cudaMemPrefetchBatchAsync(dptrs, sizes, count, prefetchLocs, prefetchLocIdxs, numPrefetchLocs, flags, per_thread(stream));
+}
+RUNTIME_EXPORT cudaError_t cudaStreamAttachMemAsync_ptsz(cudaStream_t stream, void* devPtr, size_t length,
+                                                         unsigned int flags) RUNTIME_NOEXCEPT {
+  return cudaStreamAttachMemAsync(per_thread(stream), devPtr, length, flags);
+}
+RUNTIME_EXPORT cudaError_t cudaMemcpyBatchAsync_ptsz(void* const* dsts, const void* const* srcs, const size_t* sizes, size_t count,
+                                                     cudaMemcpyAttributes* attrs, size_t* attrsIdxs, size_t numAttrs,
+                                                     cudaStream_t stream) RUNTIME_NOEXCEPT {
+  return cudaMemcpyBatchAsync(dsts, srcs, sizes, count, attrs, attrsIdxs, numAttrs, per_thread(stream));
+}
+RUNTIME_EXPORT cudaError_t cudaMemcpy3DBatchAsync_ptsz(size_t numOps, cudaMemcpy3DBatchOp* opList, unsigned long long flags,
+                                                       cudaStream_t stream) RUNTIME_NOEXCEPT {
+  return cudaMemcpy3DBatchAsync(numOps, opList, flags, per_thread(stream));
+}
+RUNTIME_EXPORT cudaError_t cudaStreamSetAttribute_ptsz(cudaStream_t hStream, cudaStreamAttrID attr,
+                                                       const cudaStreamAttrValue* value) RUNTIME_NOEXCEPT {
+  return cudaStreamSetAttribute(per_thread(hStream), attr, value);
+}
+RUNTIME_EXPORT cudaError_t cudaStreamGetAttribute_ptsz(cudaStream_t hStream, cudaStreamAttrID attr,
+                                                       cudaStreamAttrValue* value_out) RUNTIME_NOEXCEPT {
+  return cudaStreamGetAttribute(per_thread(hStream), attr, value_out);
+}
+RUNTIME_EXPORT cudaError_t cudaStreamCopyAttributes_ptsz(cudaStream_t dst, cudaStream_t src) RUNTIME_NOEXCEPT {
+  return cudaStreamCopyAttributes(per_thread(dst), per_thread(src));
+}

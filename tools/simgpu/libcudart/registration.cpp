@@ -5,7 +5,6 @@
 #include <mutex>
 #include <vector>
 
-#include "profiles/base/log.h"
 #include "tools/simgpu/libcudart/state.h"
 
 namespace tessera::simgpu::runtime {
@@ -22,8 +21,15 @@ struct Entity {
   CUkernel kernel = nullptr;
   std::size_t size = 0;  // variables
 };
+// Programs reach a managed variable through a pointer of their own.
+struct ManagedVariable {
+  FatBinary* binary = nullptr;
+  void** host_pointer = nullptr;
+  std::string name;
+};
 struct Registry {
   std::mutex lock;
+  std::vector<ManagedVariable> managed;
   std::vector<FatBinary*> binaries;
   std::map<const void*, Entity> kernels, variables;
   std::map<CUkernel, const void*> host_functions;
@@ -77,7 +83,13 @@ CUresult symbol_of(const void* host_variable, CUdeviceptr& address, std::size_t&
   Registry& r = registry();
   const std::lock_guard lock(r.lock);
   const auto found = r.variables.find(host_variable);
-  if (found == r.variables.end()) return static_cast<CUresult>(cudaErrorInvalidSymbol);
+  if (found == r.variables.end()) {
+    // A managed variable is named by the address of its bytes.
+    for (const ManagedVariable& v : r.managed) {
+      if (*v.host_pointer == host_variable) return driver().cuLibraryGetManaged(&address, &size, v.binary->library, v.name.c_str());
+    }
+    return static_cast<CUresult>(cudaErrorInvalidSymbol);
+  }
   if (const CUresult bad = library_of(*found->second.binary); bad != CUDA_SUCCESS) return bad;
   return driver().cuLibraryGetGlobal(&address, &size, found->second.binary->library, found->second.name.c_str());
 }
@@ -105,7 +117,6 @@ const void* host_function_of(CUkernel kernel) noexcept {
 
 }  // namespace tessera::simgpu::runtime
 
-using namespace tessera;
 using namespace tessera::simgpu::runtime;
 
 RUNTIME_EXPORT void** __cudaRegisterFatBinary(void* wrapper) RUNTIME_NOEXCEPT {
@@ -130,10 +141,10 @@ RUNTIME_EXPORT void __cudaUnregisterFatBinary(void** handle) RUNTIME_NOEXCEPT {
   forget(r.kernels);
   forget(r.variables);
   std::erase(r.binaries, binary);
+  std::erase_if(r.managed, [&](const ManagedVariable& v) { return v.binary == binary; });
   if (binary->library != nullptr) driver().cuLibraryUnload(binary->library);
   delete binary;
 }
-RUNTIME_EXPORT char __cudaInitModule(void**) RUNTIME_NOEXCEPT { return 1; }
 RUNTIME_EXPORT void __cudaRegisterFunction(void** handle, const char* host, char*, const char* name, int, uint3*, uint3*, dim3*, dim3*,
                                            int*) RUNTIME_NOEXCEPT {
   Registry& r = registry();
@@ -145,8 +156,28 @@ RUNTIME_EXPORT void __cudaRegisterVar(void** handle, char* host, char*, const ch
   const std::lock_guard lock(r.lock);
   r.variables[host] = Entity{reinterpret_cast<FatBinary*>(handle), name, nullptr, size};
 }
-RUNTIME_EXPORT void __cudaRegisterManagedVar(void**, void**, char*, const char* name, int, size_t, int, int) RUNTIME_NOEXCEPT {
-  log::notice(std::string("simulated runtime: the __managed__ variable ") + name + " is not offered; allocate it with cudaMallocManaged");
+RUNTIME_EXPORT void __cudaRegisterManagedVar(void** handle, void** host_pointer, char*, const char* name, int, size_t, int,
+                                             int) RUNTIME_NOEXCEPT {
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  r.managed.push_back({reinterpret_cast<FatBinary*>(handle), host_pointer, name});
+}
+// Called before the host first touches a managed variable of the binary.
+RUNTIME_EXPORT char __cudaInitModule(void** handle) RUNTIME_NOEXCEPT {
+  auto* binary = reinterpret_cast<FatBinary*>(handle);
+  if (use_context() != CUDA_SUCCESS) return 0;
+  Registry& r = registry();
+  const std::lock_guard lock(r.lock);
+  for (const ManagedVariable& v : r.managed) {
+    CUdeviceptr address = 0;
+    std::size_t size = 0;
+    if (v.binary != binary) continue;
+    if (library_of(*binary) != CUDA_SUCCESS ||
+        driver().cuLibraryGetManaged(&address, &size, binary->library, v.name.c_str()) != CUDA_SUCCESS)
+      return 0;
+    *v.host_pointer = reinterpret_cast<void*>(address);
+  }
+  return 1;
 }
 
 RUNTIME_EXPORT cudaError_t __cudaGetKernel(cudaKernel_t* result, const void* host) RUNTIME_NOEXCEPT {

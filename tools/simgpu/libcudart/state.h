@@ -7,6 +7,7 @@
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 
+#include <bit>
 #include <string>
 #include <type_traits>
 
@@ -54,6 +55,8 @@ template <typename To, typename From>
 To as_driver(From value) noexcept {
   if constexpr (std::is_same_v<To, From>) {
     return value;
+  } else if constexpr (std::is_class_v<To>) {
+    return std::bit_cast<To>(value);
   } else if constexpr (std::is_pointer_v<From> && std::is_integral_v<To>) {
     return reinterpret_cast<To>(value);
   } else if constexpr (std::is_pointer_v<From>) {
