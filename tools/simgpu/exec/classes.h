@@ -18,6 +18,7 @@ Choice memory_class(const Form& form);
 Choice atomic_class(const Form& form);
 Choice warp_class(const Form& form);
 Choice matrix_class(const Form& form);
+Choice mbarrier_class(const Form& form);
 Handler move_kind(MoveKind kind, bool wide);
 
 }  // namespace tessera::simgpu::TESSERA_SIMEXEC_ISA

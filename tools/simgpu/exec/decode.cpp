@@ -168,7 +168,9 @@ bool FunctionDecoder::decode_instr(ptx::Index index) {
     case ptx::Opcode::red:
       return decode_atomic(form);
     case ptx::Opcode::cp:
-      return decode_copy_async(form);
+      return decode_cp(form);
+    case ptx::Opcode::mbarrier:
+      return decode_mbarrier(form);
     case ptx::Opcode::mma:
     case ptx::Opcode::ldmatrix:
     case ptx::Opcode::stmatrix:

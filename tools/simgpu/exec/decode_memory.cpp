@@ -1,4 +1,4 @@
-// Loads, stores, atomics, asynchronous copies.
+// Loads, stores, atomics.
 #include <fmt/core.h>
 
 #include "tools/simgpu/exec/address.h"
@@ -164,48 +164,6 @@ bool FunctionDecoder::decode_atomic(Form form) {
   if (!error_.empty()) return false;
   if (reaches_global(form.space)) op.extra = builder_.next_reach();
   if (order_shows(form)) builder_.program().ordered = true;
-  emit(op);
-  return true;
-}
-
-// cp.async.ca.shared.global [dst], [src], size{, src-size | ignore-src}{, cache-policy};
-bool FunctionDecoder::decode_copy_async(const Form& form) {
-  const Choice choice = builder_.semantics().choose(form);
-  if (!choice) return unsupported();
-  Op op;
-  op.fn = choice.fn;
-  if (form.has(Modifier::commit_group) || form.has(Modifier::wait_group) || form.has(Modifier::wait_all)) return true;
-  if (operands_.size() < 3 || operands_[2].kind != ptx::OperandKind::immediate) return unsupported();
-  Form to_form = form, from_form = form;
-  Op to, from;
-  to_form.space = Space::shared;
-  from_form.space = Space::global;
-  if (!address(operands_[0], to_form, to) || !address(operands_[1], from_form, from)) return false;
-  const auto as_register = [&](Op& half, bool& wide) {
-    wide = (half.y & 1u) != 0;
-    if (half.a.valid()) return half.a;
-    const Slot slot = builder_.literal(half.imm, 8);
-    half.imm = 0;
-    wide = true;
-    return slot;
-  };
-  bool to_wide = false, from_wide = false;
-  op.d = as_register(to, to_wide);
-  op.a = as_register(from, from_wide);
-  op.y = static_cast<std::uint16_t>((from_wide ? 1u : 0u) | (to_wide ? 2u : 0u));
-  op.imm = (to.imm & 0xffffffffu) | from.imm << 32;
-  op.width = static_cast<std::uint8_t>(operands_[2].value);
-  op.count = 1;
-  if (operands_.size() > 3) {
-    const ptx::Operand& o = operands_[3];
-    const ptx::Type declared = register_type(o);
-    if (declared == ptx::Type::pred)
-      op.c = predicate(o);
-    else if (ptx::bytes_of(declared) != 8)
-      op.b = source(o, ptx::Type::u32);  // 64 bits: a cache policy
-  }
-  if (!error_.empty()) return false;
-  op.extra = builder_.next_reach();
   emit(op);
   return true;
 }

@@ -52,12 +52,21 @@ class FunctionDecoder {
   // decode_memory.cpp
   bool decode_memory(Form form);
   bool decode_atomic(Form form);
-  bool decode_copy_async(const Form& form);
   bool address(const ptx::Operand& o, Form& form, Op& op);
   // The operand's elements: of {a, b, …}, or of a register declared as a vector.
   [[nodiscard]] std::vector<ptx::Operand> elements_of(const ptx::Operand& o) const;
   bool vector_list(const ptx::Operand& o, ptx::Type type, unsigned bytes, bool write, Op& op);
   [[nodiscard]] bool order_shows(const Form& form) const;
+
+  // decode_async.cpp
+  bool decode_cp(const Form& form);
+  bool decode_copy_async(const Form& form);
+  bool decode_copy_arrival(Form form);
+  bool decode_bulk_copy(const Form& form);
+  bool decode_mbarrier(Form form);
+  Slot as_register(Op& half, bool& wide);
+  bool copy_addresses(const ptx::Operand& to_operand, ptx::Space to_space, const ptx::Operand& from_operand, ptx::Space from_space,
+                      const Form& form, Op& op);
 
   // decode_control.cpp
   std::optional<bool> decode_control(const Form& form);  // nothing: not a control instruction

@@ -231,7 +231,6 @@ void nothing(Warp&, const Op&) {}
 
 Choice copy_form(const Form& f) {
   if (!f.has(Modifier::async) || f.has(Modifier::bulk) || f.has(Modifier::mbarrier)) return {};
-  if (f.has(Modifier::commit_group) || f.has(Modifier::wait_group) || f.has(Modifier::wait_all)) return {.fn = nothing};
   return {.fn = copy_async};
 }
 

@@ -40,7 +40,8 @@ const Runnable& runnable() {
 }  // namespace
 
 Choice Semantics::choose(const Form& form) const {
-  for (const auto look_up : {integer, bits, compare, floating, half, approximate, convert, move, memory, atomic, warp_ops, matrix}) {
+  for (const auto look_up :
+       {integer, bits, compare, floating, half, approximate, convert, move, memory, atomic, warp_ops, matrix, mbarrier}) {
     if (Choice choice = look_up(form)) return choice;
   }
   return {};

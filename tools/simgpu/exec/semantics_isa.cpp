@@ -21,6 +21,7 @@ const Semantics table = {
     .atomic = atomic_class,
     .warp_ops = warp_class,
     .matrix = matrix_class,
+    .mbarrier = mbarrier_class,
     .move_kind = move_kind,
 };
 
