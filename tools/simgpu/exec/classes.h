@@ -19,6 +19,7 @@ Choice atomic_class(const Form& form);
 Choice warp_class(const Form& form);
 Choice matrix_class(const Form& form);
 Choice mbarrier_class(const Form& form);
+Choice wmma_class(const Form& form);
 Handler move_kind(MoveKind kind, bool wide);
 
 }  // namespace tessera::simgpu::TESSERA_SIMEXEC_ISA

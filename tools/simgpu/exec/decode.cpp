@@ -171,6 +171,8 @@ bool FunctionDecoder::decode_instr(ptx::Index index) {
       return decode_cp(form);
     case ptx::Opcode::mbarrier:
       return decode_mbarrier(form);
+    case ptx::Opcode::wmma:
+      return decode_wmma(form);
     case ptx::Opcode::mma:
     case ptx::Opcode::ldmatrix:
     case ptx::Opcode::stmatrix:

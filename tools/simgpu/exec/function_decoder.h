@@ -87,6 +87,8 @@ class FunctionDecoder {
   bool decode_convert(const Form& form);
   std::optional<bool> decode_warp(const Form& form);
   bool decode_matrix(const Form& form);
+  bool decode_wmma(Form form);
+  bool fragments(Operands operands, std::size_t destinations, std::uint64_t registers, Op& op);
 
   Op& emit(Op op);
   bool fail(std::string message);

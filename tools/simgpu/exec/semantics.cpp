@@ -41,7 +41,7 @@ const Runnable& runnable() {
 
 Choice Semantics::choose(const Form& form) const {
   for (const auto look_up :
-       {integer, bits, compare, floating, half, approximate, convert, move, memory, atomic, warp_ops, matrix, mbarrier}) {
+       {integer, bits, compare, floating, half, approximate, convert, move, memory, atomic, warp_ops, matrix, mbarrier, wmma}) {
     if (Choice choice = look_up(form)) return choice;
   }
   return {};

@@ -23,7 +23,8 @@ struct Semantics {
   Choice (*atomic)(const Form&);
   Choice (*warp_ops)(const Form&);
   Choice (*matrix)(const Form&);
-  Choice (*mbarrier)(const Form&);                 // and bulk copies
+  Choice (*mbarrier)(const Form&);  // and bulk copies
+  Choice (*wmma)(const Form&);
   Handler (*move_kind)(MoveKind kind, bool wide);  // wide: the packed side has 64 bits
   // The first class that offers the instruction.
   [[nodiscard]] Choice choose(const Form& form) const;

@@ -22,6 +22,7 @@ const Semantics table = {
     .warp_ops = warp_class,
     .matrix = matrix_class,
     .mbarrier = mbarrier_class,
+    .wmma = wmma_class,
     .move_kind = move_kind,
 };
 
