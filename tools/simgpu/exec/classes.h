@@ -17,7 +17,8 @@ Choice move_class(const Form& form);
 Choice memory_class(const Form& form);
 Choice atomic_class(const Form& form);
 Choice warp_class(const Form& form);
-Choice matrix_class(const Form& form);
+Choice matrix_class(const Form& form);  // mma too
+Choice mma_class(const Form& form);
 Choice mbarrier_class(const Form& form);
 Choice wmma_class(const Form& form);
 Handler move_kind(MoveKind kind, bool wide);

@@ -13,14 +13,21 @@ struct MmaShape {
   Modifier modifier;
   std::uint32_t m, n, k;
 };
-constexpr std::array<MmaShape, 8> mma_shapes{{{Modifier::m16n8k16, 16, 8, 16},
-                                              {Modifier::m16n8k8, 16, 8, 8},
-                                              {Modifier::m16n8k4, 16, 8, 4},
-                                              {Modifier::m8n8k4, 8, 8, 4},
-                                              {Modifier::m16n8k32, 16, 8, 32},
-                                              {Modifier::m8n8k16, 8, 8, 16},
-                                              {Modifier::m8n8k32, 8, 8, 32},
-                                              {Modifier::m16n16k16, 16, 16, 16}}};
+constexpr std::array<MmaShape, 15> mma_shapes{{{Modifier::m16n8k16, 16, 8, 16},
+                                               {Modifier::m16n8k8, 16, 8, 8},
+                                               {Modifier::m16n8k4, 16, 8, 4},
+                                               {Modifier::m8n8k4, 8, 8, 4},
+                                               {Modifier::m16n8k32, 16, 8, 32},
+                                               {Modifier::m8n8k16, 8, 8, 16},
+                                               {Modifier::m8n8k32, 8, 8, 32},
+                                               {Modifier::m16n16k16, 16, 16, 16},
+                                               {Modifier::m8n32k16, 8, 32, 16},
+                                               {Modifier::m32n8k16, 32, 8, 16},
+                                               {Modifier::m16n16k8, 16, 16, 8},
+                                               {Modifier::m16n8k64, 16, 8, 64},
+                                               {Modifier::m8n8k128, 8, 8, 128},
+                                               {Modifier::m16n8k128, 16, 8, 128},
+                                               {Modifier::m16n8k256, 16, 8, 256}}};
 
 void add_tensor(const Form& form, BlockCost& cost) {
   const Type input = form.type_count > 1 ? form.types[1] : form.types[0];
