@@ -259,9 +259,9 @@ std::uint32_t stack_of(const Program& program, std::uint32_t f, std::vector<bool
 }  // namespace
 
 Result<std::unique_ptr<Program>> decode(const ptx::Module& module, const ptx::Function& kernel, const AddressOf& address_of,
-                                        const Semantics& semantics) {
+                                        const Semantics& semantics, std::uint64_t code_base) {
   auto program = std::make_unique<Program>();
-  ProgramBuilder builder(module, kernel, address_of, semantics, *program);
+  ProgramBuilder builder(module, kernel, address_of, semantics, code_base, *program);
   const auto& functions = builder.footprint().functions;
   program->functions.resize(functions.size());
   std::vector<FunctionDecoder> decoders;

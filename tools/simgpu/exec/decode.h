@@ -15,10 +15,10 @@
 
 namespace tessera::simgpu {
 
-// Device address of a .global or .const variable.
+// Device address of a .global or .const variable. `code_base`: where the module's functions have their addresses (function_address.h).
 using AddressOf = std::function<std::optional<std::uint64_t>(const ptx::Variable&)>;
 
 [[nodiscard]] Result<std::unique_ptr<Program>> decode(const ptx::Module& module, const ptx::Function& kernel, const AddressOf& address_of,
-                                                      const Semantics& semantics);
+                                                      const Semantics& semantics, std::uint64_t code_base = 0);
 
 }  // namespace tessera::simgpu

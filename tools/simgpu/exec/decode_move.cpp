@@ -61,9 +61,14 @@ bool FunctionDecoder::decode_move(const Form& form) {
     op.width = static_cast<std::uint8_t>(bytes);
     op.d = destination(to, type);
   } else {
-    if (from.kind == OperandKind::function) return fail("the address of a function is not simulated");
     op.fn = choice.fn;
-    op.a = source(from, type);
+    if (from.kind == OperandKind::function) {
+      const ptx::Function* f = builder_.module().definition_of(from.ref);
+      if (f == nullptr || !f->has_body) return fail("the address of a function that the module doesn't define");
+      op.a = builder_.literal(builder_.address_of(*f), wide ? 8 : 4);
+    } else {
+      op.a = source(from, type);
+    }
     op.d = destination(to, type);
   }
   if (!error_.empty()) return false;

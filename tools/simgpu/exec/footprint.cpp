@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "tools/simgpu/exec/function_address.h"
+
 namespace tessera::simgpu {
 namespace {
 
@@ -24,6 +26,11 @@ Footprint footprint_of(const ptx::Module& module, const ptx::Function& kernel) {
   std::uint32_t dynamic_alignment = 16;
   for (std::size_t i = 0; i < out.functions.size(); ++i) {
     const ptx::Function& f = *out.functions[i];
+    if (calls_indirectly(f)) {
+      for (const ptx::Function* callee : address_taken(module)) {
+        if (seen.insert(callee).second) out.functions.push_back(callee);
+      }
+    }
     for (const ptx::Operand& o : f.operands) {
       if (o.kind == ptx::OperandKind::function) {
         const ptx::Function* callee = module.definition_of(o.ref);

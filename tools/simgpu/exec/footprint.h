@@ -12,7 +12,7 @@
 namespace tessera::simgpu {
 
 struct Footprint {
-  std::vector<const ptx::Function*> functions;  // the kernel first; definitions only
+  std::vector<const ptx::Function*> functions;  // the kernel first; definitions only; all that an indirect call may reach
   std::unordered_map<const ptx::Variable*, std::uint32_t> shared;
   std::uint32_t static_shared = 0;  // bytes, before dynamic ones are aligned
   std::uint32_t dynamic_base = 0;

@@ -72,7 +72,16 @@ class FunctionDecoder {
   std::optional<bool> decode_control(const Form& form);  // nothing: not a control instruction
   bool decode_branch(const Form& form);
   bool decode_indexed_branch();
+  // A call as it is written.
+  struct CallText {
+    const ptx::Operand* target = nullptr;
+    Operands arguments{}, results{};
+  };
   bool decode_call();
+  bool decode_indirect_call(const CallText& call);
+  bool call_function(const CallText& call, const ptx::Function& callee, Slot who);
+  [[nodiscard]] bool fits(const CallText& call, const ptx::Function& callee) const;
+  void emit_for_all(Op op);
   bool decode_barrier(const Form& form);
   // One side of a call's parameters: caller's operands against the callee's variables.
   struct CalleeParams {

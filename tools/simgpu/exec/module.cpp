@@ -9,6 +9,7 @@
 
 #include "tools/simgpu/exec/decode.h"
 #include "tools/simgpu/exec/footprint.h"
+#include "tools/simgpu/exec/function_address.h"
 #include "tools/simgpu/exec/globals.h"
 
 namespace tessera::simgpu {
@@ -24,13 +25,14 @@ Result<const Program*> ExecKernel::program() const {
   const std::lock_guard lock(lazy_->mutex);
   if (!lazy_->program) {
     const auto address_of = [this](const ptx::Variable& v) { return module_->address_of(v); };
-    lazy_->program.emplace(decode(module_->ptx(), *function_, address_of, best_semantics()));
+    lazy_->program.emplace(decode(module_->ptx(), *function_, address_of, best_semantics(), module_->code_base()));
   }
   if (!lazy_->program->ok()) return lazy_->program->error();
   return static_cast<const Program*>((**lazy_->program).get());
 }
 
-ExecModule::ExecModule(std::shared_ptr<const ptx::Module> module, Device& device) : ptx_(std::move(module)), device_(device) {}
+ExecModule::ExecModule(std::shared_ptr<const ptx::Module> module, Device& device)
+    : ptx_(std::move(module)), device_(device), code_base_(new_code_base()) {}
 
 ExecModule::~ExecModule() {
   for (const ExecGlobal& g : globals_) {
@@ -86,8 +88,9 @@ Status ExecModule::make_globals(const ManagedPlaces& managed) {
   }
   for (const ptx::Variable* v : made) {
     const auto symbol = [this](std::string_view name) -> std::optional<std::uint64_t> {
-      const ExecGlobal* g = global(name);
-      return g == nullptr ? std::nullopt : std::optional(g->address);
+      if (const ExecGlobal* g = global(name)) return g->address;
+      const ptx::Function* f = function_named(*ptx_, name);
+      return f == nullptr ? std::nullopt : std::optional(function_address(*ptx_, *f, code_base_));
     };
     TRY_STATUS(initialise(*ptx_, *v, reinterpret_cast<std::byte*>(addresses_.at(v)), symbol));
   }

@@ -95,6 +95,8 @@ class ExecModule {
   [[nodiscard]] std::optional<std::uint64_t> address_of(const ptx::Variable& variable) const;
   [[nodiscard]] Device& device() const { return device_; }
   [[nodiscard]] const ptx::Module& ptx() const { return *ptx_; }
+  // Where its functions have their addresses.
+  [[nodiscard]] std::uint64_t code_base() const { return code_base_; }
 
  private:
   ExecModule(std::shared_ptr<const ptx::Module> module, Device& device);
@@ -103,6 +105,7 @@ class ExecModule {
 
   std::shared_ptr<const ptx::Module> ptx_;
   Device& device_;
+  const std::uint64_t code_base_;
   std::vector<ExecGlobal> globals_;
   std::unordered_map<const ptx::Variable*, std::uint64_t> addresses_;
   std::vector<std::unique_ptr<ExecKernel>> kernels_;

@@ -6,8 +6,13 @@
 namespace tessera::simgpu {
 
 ProgramBuilder::ProgramBuilder(const ptx::Module& module, const ptx::Function& kernel, const AddressOf& address_of,
-                               const Semantics& semantics, Program& program)
-    : module_(module), address_of_(address_of), semantics_(semantics), program_(program), footprint_(footprint_of(module, kernel)) {
+                               const Semantics& semantics, std::uint64_t code_base, Program& program)
+    : module_(module),
+      address_of_(address_of),
+      semantics_(semantics),
+      code_base_(code_base),
+      program_(program),
+      footprint_(footprint_of(module, kernel)) {
   program_.module = &module;
   program_.static_shared = footprint_.dynamic_base;
 }

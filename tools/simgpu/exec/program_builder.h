@@ -11,19 +11,22 @@
 #include "tools/simgpu/exec/code.h"
 #include "tools/simgpu/exec/decode.h"
 #include "tools/simgpu/exec/footprint.h"
+#include "tools/simgpu/exec/function_address.h"
 
 namespace tessera::simgpu {
 
 class ProgramBuilder {
  public:
   ProgramBuilder(const ptx::Module& module, const ptx::Function& kernel, const AddressOf& address_of, const Semantics& semantics,
-                 Program& program);
+                 std::uint64_t code_base, Program& program);
 
   [[nodiscard]] const ptx::Module& module() const { return module_; }
   [[nodiscard]] const Semantics& semantics() const { return semantics_; }
   [[nodiscard]] Program& program() { return program_; }
   [[nodiscard]] const Footprint& footprint() const { return footprint_; }
   [[nodiscard]] std::optional<std::uint64_t> address_of(const ptx::Variable& v) const { return address_of_(v); }
+
+  [[nodiscard]] std::uint64_t address_of(const ptx::Function& f) const { return function_address(module_, f, code_base_); }
 
   // A literal of 4 or 8 bytes, the same in all lanes.
   Slot literal(std::uint64_t bits, unsigned storage);
@@ -39,6 +42,7 @@ class ProgramBuilder {
   const ptx::Module& module_;
   const AddressOf& address_of_;
   const Semantics& semantics_;
+  const std::uint64_t code_base_;
   Program& program_;
   Footprint footprint_;
   std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> literals_;
