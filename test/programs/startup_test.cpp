@@ -33,7 +33,13 @@ TEST_CASE("start-up: a process without CUDA is untouched") {
   check_untouched({"/bin/true"});
   check_untouched({"/bin/false"});
   check_untouched({"/bin/sh", "-c", "echo out; echo err >&2; exit 7"});
-  check_untouched({"python3", "-c", "import os, sys, threading, subprocess; print(os.fork() >= 0); sys.exit(3)"});
+  check_untouched({"python3", "-c", R"(
+import os, sys, threading, subprocess
+child = os.fork()
+if child:
+    os.waitpid(child, 0)  # what the two print must not mix
+print(child == 0)
+sys.exit(3))"});
 }
 
 TEST_CASE("start-up: a process without CUDA loads no driver") {
